@@ -1,0 +1,41 @@
+# Everything runs in .venv, which these targets make; they need Python >= 3.11 and a package index.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMPS := .venv/.stamps
+
+.PHONY: demo test lint types imports pytest bench-detector clean
+.DEFAULT_GOAL := test
+
+$(STAMPS)/venv:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	mkdir -p $(STAMPS) && touch $@
+
+# One stamp per set of extras; an edited pyproject.toml reinstalls it.
+$(STAMPS)/%: pyproject.toml | $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	touch $@
+
+demo: $(STAMPS)/plots
+	$(BIN)/python -m eosparse.cli.demo --picture demo.png
+
+test: lint types imports pytest
+
+lint: $(STAMPS)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMPS)/dev
+	$(BIN)/mypy
+
+imports: $(STAMPS)/dev
+	$(BIN)/lint-imports
+
+pytest: $(STAMPS)/dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+bench-detector: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.detector
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,48 @@
+"""The paper itself: the closed form and the one loop."""
+
+from eosparse.core.alternation import (
+    Callback,
+    CollapseError,
+    DescentError,
+    ErrorModel,
+    Iteration,
+    Result,
+    Rows,
+    Statistics,
+    Status,
+    Visit,
+    alternate,
+    solve_from_weights,
+    visit,
+)
+from eosparse.core.path import alpha_path, longest_plateau
+from eosparse.core.weights import (
+    FloatArray,
+    OptimalWeights,
+    WeightSummary,
+    alpha_for_perplexity,
+    optimal_weights,
+)
+
+__all__ = [
+    "Callback",
+    "CollapseError",
+    "DescentError",
+    "ErrorModel",
+    "FloatArray",
+    "Iteration",
+    "OptimalWeights",
+    "Result",
+    "Rows",
+    "Statistics",
+    "Status",
+    "Visit",
+    "WeightSummary",
+    "alpha_for_perplexity",
+    "alpha_path",
+    "alternate",
+    "longest_plateau",
+    "optimal_weights",
+    "solve_from_weights",
+    "visit",
+]

@@ -1,0 +1,281 @@
+"""Algorithm 1 of the paper: alternate the closed form and a weighted fit until nothing changes.
+
+This is the only loop of the library. It knows neither what an error is (that is the error model's
+subject) nor where the rows live (that is the storage's): each iteration visits every row once and
+keeps one `Visit`, whose parts merge, so that rows may come in blocks, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import reduce
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+
+from eosparse.core.weights import FloatArray, WeightSummary, optimal_weights
+
+Theta = TypeVar("Theta")
+Block = TypeVar("Block")
+BlockIn = TypeVar("BlockIn", contravariant=True)
+BlockOut = TypeVar("BlockOut", covariant=True)
+
+
+class Status(StrEnum):
+    """How an alternation ended."""
+
+    CONVERGED = "converged"
+    MAX_ITER = "max_iter"
+    COLLAPSED = "collapsed"
+    INTERRUPTED = "interrupted"
+
+
+class CollapseError(ValueError):
+    """The weights gathered on too few rows: there is no answer at this alpha."""
+
+
+class DescentError(RuntimeError):
+    """The objective rose: the error model's weighted fit does not minimise its own error."""
+
+
+class Statistics(Protocol):
+    """Sums over rows that a weighted fit needs; statistics of disjoint rows merge by ``+``."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+    def scaled(self, factor: float, /) -> Self:
+        """Return the same statistics had every weight been multiplied by `factor`."""
+        ...
+
+
+Stats = TypeVar("Stats", bound=Statistics)
+
+
+class ErrorModel(Protocol[BlockIn, Theta, Stats]):
+    """What one needs to write to use EOS with a new error function.
+
+    `solve` must minimise ``Σ w_t g(x_t, θ)`` over θ, or at least not raise it. Where the weighted
+    rows determine no θ, raise a `CollapseError`.
+    """
+
+    @property
+    def smallest_size(self) -> float:
+        """Effective number of rows below which a solution counts as collapsed."""
+        ...
+
+    def errors(self, block: BlockIn, theta: Theta, /) -> FloatArray:
+        """Return the error g(x_t, θ) of each row of the block."""
+        ...
+
+    def statistics(self, block: BlockIn, weights: FloatArray, /) -> Stats:
+        """Return the weighted sums over the block."""
+        ...
+
+    def solve(self, statistics: Stats, /) -> Theta:
+        """Return the θ that fits the weighted rows."""
+        ...
+
+
+class Rows(Protocol[BlockOut]):
+    """Where the rows live: something that yields them in blocks, each with its prior weights."""
+
+    def blocks(self) -> Iterator[tuple[BlockOut, FloatArray | None]]:
+        """Yield every row once; prior weights of None stand for ones."""
+        ...
+
+
+@dataclass(frozen=True)
+class Visit(Generic[Stats]):
+    """What one pass over some rows leaves behind; visits of disjoint rows merge by ``+``."""
+
+    summary: WeightSummary
+    statistics: Stats
+
+    def __add__(self, other: Visit[Stats]) -> Visit[Stats]:
+        mine = self.statistics.scaled(self.summary.share_beside(other.summary))
+        theirs = other.statistics.scaled(other.summary.share_beside(self.summary))
+        return Visit(self.summary + other.summary, mine + theirs)
+
+
+@dataclass(frozen=True)
+class Iteration(Generic[Theta]):
+    """What a callback sees after each pass; it returns True to stop the alternation."""
+
+    number: int
+    alpha: float
+    objective: float
+    effective_size: float
+    theta: Theta
+
+
+Callback = Callable[[Iteration[Any]], bool | None]
+
+
+@dataclass(frozen=True)
+class Result(Generic[Theta]):
+    """The outcome of one alternation.
+
+    Attributes
+    ----------
+    status : Status
+        How it ended.
+    alpha : float
+        Regularisation.
+    objective_history : tuple of float
+        The objective at each visited θ, never rising.
+    effective_size : float
+        Kish's effective number of rows at the last θ.
+    perplexity : float
+        The same by entropy.
+    last : Theta
+        The last θ visited, whatever the status. Use `theta` for an answer.
+    """
+
+    status: Status
+    alpha: float
+    objective_history: tuple[float, ...]
+    effective_size: float
+    perplexity: float
+    last: Theta
+
+    @property
+    def theta(self) -> Theta:
+        """The parameters found; an error if the alternation collapsed."""
+        if self.status is Status.COLLAPSED:
+            raise CollapseError(
+                f"the weights gathered on {self.effective_size:.3g} effective rows at "
+                f"alpha={self.alpha:.6g}: too few for the model. Use a larger alpha (or a higher "
+                "efficiency), more shrinkage, or fewer columns."
+            )
+        return self.last
+
+    @property
+    def objective(self) -> float:
+        """The objective at the last θ."""
+        return self.objective_history[-1]
+
+    @property
+    def n_iter(self) -> int:
+        """Number of passes over the rows."""
+        return len(self.objective_history)
+
+
+def visit(
+    model: ErrorModel[Block, Theta, Stats], rows: Rows[Block], theta: Theta, alpha: float
+) -> Visit[Stats]:
+    """Errors, weights and statistics of all rows at θ, in one pass."""
+
+    def one(block: Block, prior: FloatArray | None) -> Visit[Stats]:
+        solution = optimal_weights(model.errors(block, theta), alpha, prior)
+        return Visit(solution.summary, model.statistics(block, solution.weights))
+
+    return reduce(lambda a, b: a + b, (one(*block) for block in _present(rows.blocks())))
+
+
+def solve_from_weights(
+    model: ErrorModel[Block, Theta, Stats], rows: Rows[Block], weights: FloatArray
+) -> Theta:
+    """Return the θ-step from given weights, such as random ones: how the paper starts."""
+    parts, seen = [], 0
+    for block, prior in rows.blocks():
+        size = len(block)  # type: ignore[arg-type]  # a block is a sequence of rows
+        share = weights[seen : seen + size]
+        parts.append(model.statistics(block, share if prior is None else share * prior))
+        seen += size
+    return model.solve(reduce(lambda a, b: a + b, parts))
+
+
+def alternate(
+    model: ErrorModel[Block, Theta, Stats],
+    rows: Rows[Block],
+    alpha: float,
+    theta: Theta,
+    *,
+    tol: float = 1e-12,
+    max_iter: int = 1000,
+    callback: Callback | None = None,
+) -> Result[Theta]:
+    """Minimise the entropic objective from a starting θ.
+
+    Parameters
+    ----------
+    model : ErrorModel
+        The error function and its weighted fit.
+    rows : Rows
+        The data, in blocks.
+    alpha : float
+        Regularisation.
+    theta : Theta
+        Start; `solve_from_weights` makes one from weights.
+    tol : float, default=1e-12
+        Stop when the objective falls by no more than ``tol * max(1, |objective|)``.
+    max_iter : int, default=1000
+        Most passes over the rows.
+    callback : callable, optional
+        Called with an `Iteration` after each pass; returning True stops.
+
+    Returns
+    -------
+    Result
+        An interrupt (Ctrl-C) or a callback's True ends with the state reached so far.
+
+    Raises
+    ------
+    DescentError
+        If the objective rises by more than rounding.
+    """
+    history: list[float] = []
+    summary: WeightSummary | None = None
+
+    def ended(status: Status) -> Result[Theta]:
+        size = (summary.kish_size, summary.perplexity) if summary else (np.nan, np.nan)
+        return Result(status, alpha, tuple(history), *size, reached)
+
+    reached = theta
+    try:
+        for number in range(1, max_iter + 1):
+            passed = visit(model, rows, theta, alpha)
+            summary, reached = passed.summary, theta
+            history.append(summary.objective)
+            if summary.kish_size < model.smallest_size:
+                return ended(Status.COLLAPSED)
+            if _has_settled(history, tol):
+                return ended(Status.CONVERGED)
+            iteration = Iteration(number, alpha, summary.objective, summary.kish_size, theta)
+            if callback is not None and callback(iteration):
+                return ended(Status.INTERRUPTED)
+            theta = model.solve(passed.statistics)
+    except CollapseError:
+        return ended(Status.COLLAPSED)
+    except KeyboardInterrupt:
+        if summary is None:
+            raise
+        return ended(Status.INTERRUPTED)
+    return ended(Status.MAX_ITER)
+
+
+# Rounding in the errors of badly conditioned data, relative to the objective.
+_ROUNDING = 1e-8
+
+
+def _has_settled(history: list[float], tol: float) -> bool:
+    """Whether the last fall is within tol; a rise beyond rounding is an error."""
+    if len(history) < 2:
+        return False
+    before, now = history[-2:]
+    scale = max(1.0, abs(now))
+    if now - before > _ROUNDING * scale:
+        raise DescentError(
+            f"the objective rose from {before!r} to {now!r} in iteration {len(history)}: the "
+            "error model's solve() does not minimise its weighted errors."
+        )
+    return before - now <= tol * scale
+
+
+def _present(
+    blocks: Iterable[tuple[Block, FloatArray | None]],
+) -> Iterator[tuple[Block, FloatArray | None]]:
+    """Leave out blocks whose rows all have prior weight zero: they count for nothing."""
+    return ((b, prior) for b, prior in blocks if prior is None or np.any(prior > 0))

@@ -1,0 +1,223 @@
+"""The closed form: from errors to weights.
+
+For errors g_t, prior weights u_t and a regularisation alpha > 0, the weights that solve
+
+    minimise  L(w) = Σ w_t g_t + α Σ w_t log(w_t / u_t)    over the simplex
+
+are ``w_t = u_t exp(-g_t / α) / Z`` with ``Z = Σ u_t exp(-g_t / α)``, and at that minimum
+``L = -α log Z``: the objective comes free with the weights, and is defined nowhere else.
+Without a prior, u_t = 1. A prior of k equals the same row k times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import logsumexp, xlogy
+
+FloatArray = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class WeightSummary:
+    """What a set of optimal weights comes to; summaries of disjoint rows merge by ``+``.
+
+    Attributes
+    ----------
+    alpha : float
+        The regularisation the weights belong to.
+    objective : float
+        ``-α log Z``, the minimum over the simplex.
+    entropy : float
+        ``-Σ w log(w / u)``.
+    squares : float
+        ``Σ w² / u``.
+    """
+
+    alpha: float
+    objective: float
+    entropy: float
+    squares: float
+
+    @property
+    def perplexity(self) -> float:
+        """Effective number of rows by entropy, ``exp(entropy)``."""
+        return float(np.exp(self.entropy))
+
+    @property
+    def kish_size(self) -> float:
+        """Effective number of rows by Kish, ``1 / Σ w²``."""
+        return 1.0 / self.squares
+
+    def share_beside(self, other: WeightSummary) -> float:
+        """Part of the total weight that these rows keep when `other` rows join them."""
+        gap = np.clip((other.objective - self.objective) / self.alpha, -745.0, 745.0)
+        return float(1.0 / (1.0 + np.exp(-gap)))
+
+    def __add__(self, other: WeightSummary) -> WeightSummary:
+        mine, theirs = self.share_beside(other), other.share_beside(self)
+        low, high = sorted((self.objective, other.objective))
+        joined = low - self.alpha * np.log1p(np.exp(-min((high - low) / self.alpha, 745.0)))
+        mixing = -float(xlogy(mine, mine) + xlogy(theirs, theirs))
+        return WeightSummary(
+            alpha=self.alpha,
+            objective=float(joined),
+            entropy=mine * self.entropy + theirs * other.entropy + mixing,
+            squares=mine**2 * self.squares + theirs**2 * other.squares,
+        )
+
+
+@dataclass(frozen=True)
+class OptimalWeights:
+    """The minimiser of the entropic objective, with its log-weights and summary."""
+
+    log_weights: FloatArray
+    summary: WeightSummary
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weights; a weight too small for a float is a correct zero."""
+        weights: FloatArray = np.exp(self.log_weights)
+        return weights
+
+    @property
+    def objective(self) -> float:
+        """The minimum of the objective."""
+        return self.summary.objective
+
+    @property
+    def perplexity(self) -> float:
+        """Effective number of rows by entropy."""
+        return self.summary.perplexity
+
+    @property
+    def kish_size(self) -> float:
+        """Effective number of rows by Kish."""
+        return self.summary.kish_size
+
+
+def optimal_weights(
+    errors: ArrayLike, alpha: float, prior: ArrayLike | None = None
+) -> OptimalWeights:
+    """Solve the w-step of EOS.
+
+    Parameters
+    ----------
+    errors : array-like of shape (n_samples,)
+        Error g_t of each row; finite, of any sign and size.
+    alpha : float
+        Regularisation, positive. Large values weigh all rows alike, small ones keep the best.
+    prior : array-like of shape (n_samples,), optional
+        Non-negative prior weights u_t, not all zero.
+
+    Returns
+    -------
+    OptimalWeights
+
+    Examples
+    --------
+    >>> from eosparse.core import optimal_weights
+    >>> solution = optimal_weights([0.0, 0.0, 50.0], alpha=1.0)
+    >>> solution.weights.round(3).tolist()
+    [0.5, 0.5, 0.0]
+    >>> round(solution.perplexity, 3)
+    2.0
+    """
+    g, log_prior = _checked(errors, alpha, prior)
+    lowest = g[np.isfinite(log_prior)].min()
+    # Differences of errors near the largest float may overflow: infinitely worse, weight zero.
+    with np.errstate(over="ignore"):
+        tilt = -(g - lowest) / alpha
+    scaled = tilt + log_prior
+    log_mass = float(logsumexp(scaled))
+    log_weights = scaled - log_mass
+    weights = np.exp(log_weights)
+    # log(w/u) = tilt - log_mass; where w is zero the product is zero, whatever the logarithm.
+    relative = np.where(weights > 0, tilt - log_mass, 0.0)
+    summary = WeightSummary(
+        alpha=float(alpha),
+        objective=float(lowest - alpha * log_mass),
+        entropy=-float(weights @ relative),
+        squares=float(weights @ np.exp(relative)),
+    )
+    return OptimalWeights(log_weights, summary)
+
+
+def alpha_for_perplexity(
+    errors: ArrayLike, perplexity: float, prior: ArrayLike | None = None
+) -> float:
+    """Find the alpha whose weights have a wanted effective number of rows.
+
+    Perplexity grows with alpha, from the number of rows that share the smallest error to the
+    number of all rows, so the root is unique.
+
+    Parameters
+    ----------
+    errors : array-like of shape (n_samples,)
+        Errors, not all equal.
+    perplexity : float
+        Wanted ``exp(entropy)``, strictly between those two limits.
+    prior : array-like of shape (n_samples,), optional
+        Non-negative prior weights.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from eosparse.core import alpha_for_perplexity, optimal_weights
+    >>> errors = [0.1, 0.5, 2.0, 3.0]
+    >>> alpha = alpha_for_perplexity(errors, 2.5)
+    >>> round(optimal_weights(errors, alpha).perplexity, 6)
+    2.5
+    """
+    g, log_prior = _checked(errors, 1.0, prior)
+    u = np.exp(log_prior)
+    present = u > 0
+    lowest = g[present].min()
+    most, least = float(u.sum()), float(u[present & (g == lowest)].sum())
+    if not least < perplexity < most:
+        raise ValueError(
+            f"perplexity={perplexity!r} cannot be reached: it must lie strictly between {least:g}, "
+            f"the number of rows that share the smallest error, and {most:g}, the number of rows."
+        )
+    # Halves first: the difference of two errors near the largest float would overflow.
+    spread = 2.0 * (g[present].max() / 2.0 - lowest / 2.0)
+    unit = (g / 2.0 - lowest / 2.0) / (spread / 2.0)
+
+    def excess(log_alpha: float) -> float:
+        return optimal_weights(unit, np.exp(log_alpha), u).summary.entropy - np.log(perplexity)
+
+    smallest_gap = unit[present & (unit > 0)].min()
+    low, high = np.log(smallest_gap) - 12.0, 12.0
+    while excess(high) < 0 and high < 40.0:
+        high += 4.0
+    return float(np.exp(brentq(excess, low, high, xtol=1e-14)) * spread)
+
+
+def _checked(
+    errors: ArrayLike, alpha: float, prior: ArrayLike | None
+) -> tuple[FloatArray, FloatArray]:
+    """Errors as float64 and the prior's logarithm, both validated."""
+    g = np.asarray(errors, dtype=np.float64)
+    if g.ndim != 1 or g.size == 0:
+        raise ValueError(f"errors must be one-dimensional and not empty, got shape {g.shape}.")
+    if not np.isfinite(g).all():
+        row = int(np.flatnonzero(~np.isfinite(g))[0])
+        raise ValueError(f"errors must be finite, but row {row} has {g[row]}.")
+    if not (np.isfinite(alpha) and alpha > 0):
+        raise ValueError(f"alpha must be a positive finite number, got {alpha!r}.")
+    if prior is None:
+        return g, np.zeros_like(g)
+    u = np.asarray(prior, dtype=np.float64)
+    if u.shape != g.shape:
+        raise ValueError(f"prior weights have shape {u.shape}, errors have shape {g.shape}.")
+    if not np.isfinite(u).all() or (u < 0).any() or not (u > 0).any():
+        raise ValueError("prior weights must be finite and non-negative, and not all zero.")
+    with np.errstate(divide="ignore"):
+        return g, np.log(u)

@@ -1,0 +1,281 @@
+"""Robust deterministic starts for the Gaussian error.
+
+The objective has several local minima, and one of them is worthless (all weight on a few rows), so
+the answer is decided by where the alternation starts and which of its ends is believed:
+
+1. *Guess* subsets of rows that may be clean: the half closest to the centre in several robust
+   metrics, the larger side of a split along directions of extreme kurtosis, and all rows.
+2. *Concentrate* each: refit on the half closest to the fit, a few times.
+3. *Alternate* from each distinct one.
+4. *Admit* an end only if its ellipsoid holds at least half of the rows: otherwise a tight minority
+   would win by its small determinant. Among those admitted, the smallest determinant decides.
+5. *Peel*: rows held by a minority solution leave the guesses (not the data), and 1-4 are repeated.
+
+Rows carry prior weights; a weight of k equals the same row k times, a weight of zero its absence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import chi2, gamma
+
+from eosparse.core import FloatArray, Result, Rows, Status, alternate
+from eosparse.errors.gaussian import GaussianError, Normal, SingularFitError, weighted_moments
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An end of the alternation, and the part of all rows that its 99 % ellipsoid holds."""
+
+    result: Result[Normal]
+    inside: FloatArray
+    coverage: float
+
+    @property
+    def is_majority(self) -> bool:
+        """Whether at least half of the rows lie inside."""
+        return self.coverage >= 0.5
+
+
+@dataclass(frozen=True)
+class StartSearch:
+    """The search for a start on rows that fit into memory.
+
+    Attributes
+    ----------
+    model : GaussianError
+        The error model.
+    values : array of shape (n_samples, n_coordinates)
+        The rows.
+    mass : array of shape (n_samples,)
+        Prior weight of each row.
+    rows : Rows
+        The same rows, as the loop wants them.
+    alpha : float
+        Regularisation.
+    """
+
+    model: GaussianError
+    values: FloatArray
+    mass: FloatArray
+    rows: Rows[FloatArray]
+    alpha: float
+
+    def best(self, max_rounds: int = 4) -> Candidate | None:
+        """Return the best admitted end, else the one that holds most rows, else None."""
+        found: list[Candidate] = []
+        pool = self.mass
+        for _ in range(max_rounds):
+            fresh = self._candidates(pool)
+            found += fresh
+            minorities = [c.inside for c in fresh if not c.is_majority]
+            peeled = pool * ~np.any(minorities, axis=0) if minorities else pool
+            if not minorities or peeled.sum() < 0.4 * self.mass.sum() or np.all(peeled == pool):
+                break
+            pool = peeled
+        admitted = [c for c in found if c.is_majority]
+        if admitted:
+            return min(admitted, key=lambda c: c.result.theta.log_det)
+        return max(found, key=lambda c: c.coverage, default=None)
+
+    def _candidates(self, pool: FloatArray) -> list[Candidate]:
+        """Ends of the alternation from every distinct guess."""
+        fits = [fit for guess in _guesses(self.values, pool) if (fit := self._refine(guess, pool))]
+        distinct: list[Normal] = []
+        for fit in sorted(fits, key=lambda fit: fit.log_det):
+            if not distinct or fit.log_det > distinct[-1].log_det + _SAME_LOG_DET:
+                distinct.append(fit)
+        ends = (self._end(fit) for fit in distinct[:_MOST_ENDS])
+        return [end for end in ends if end is not None]
+
+    def _refine(self, guess: FloatArray, pool: FloatArray) -> Normal | None:
+        """Concentrate a guess; scale the fit so that the median row is where it should be."""
+        half = min(0.5 * (1 + (self.values.shape[1] + 1) / self.mass.sum()), 1.0)
+        wanted = min(half * self.mass.sum() / pool.sum(), 1.0)
+        try:
+            fit = self._fit(guess)
+            for _ in range(_CONCENTRATION_STEPS):
+                distances = fit.mahalanobis(self.values)
+                radius = weighted_quantile(distances, pool, wanted)
+                fit = self._fit(pool * (distances <= radius))
+            middle = weighted_quantile(fit.mahalanobis(self.values), pool, 0.5 * wanted / half)
+        except SingularFitError:
+            return None
+        if self.model.shrinkage > 0:
+            return fit
+        expected = chi2.median(len(fit.location)) / (1 - self.coupling)
+        return Normal(fit.location, fit.covariance * max(float(middle) / expected, 1e-300))
+
+    def _fit(self, weights: FloatArray) -> Normal:
+        return self.model.solve(
+            weighted_moments(self.values, weights, diagonal=self.model.structure != "full")
+        )
+
+    def _end(self, start: Normal) -> Candidate | None:
+        """Alternate from a start; None if it collapses."""
+        result = alternate(self.model, self.rows, self.alpha, start, tol=1e-7, max_iter=60)
+        if result.status is Status.COLLAPSED:
+            return None
+        inside = self.inside(result.theta)
+        return Candidate(result, inside, float(self.mass @ inside / self.mass.sum()))
+
+    @property
+    def coupling(self) -> float:
+        """Return c, below one."""
+        return min(self.model.coupling(self.alpha), 0.999)
+
+    def inside(self, theta: Normal) -> FloatArray:
+        """Return which rows lie within the 99 % ellipsoid of a fit.
+
+        Under the weights, distances of Gaussian rows are χ² with D degrees; without them 1/(1-c)
+        times that. Shrinkage changes their law to about a gamma law, known by weighted moments.
+        """
+        distances = theta.mahalanobis(self.values)
+        shape, scale = len(theta.location) / 2, 2.0
+        if self.model.shrinkage > 0:
+            weights = self.mass * np.exp(-self.coupling * (distances - distances.min()) / 2)
+            moments = weighted_moments(distances[:, None], weights, diagonal=True)
+            mean, variance = float(moments.mean[0]), float(moments.scatter[0])
+            scale = max(variance, 1e-12 * mean**2) / mean
+            shape = mean / scale
+        untilted = scale / max(1 - self.coupling * scale / 2, 0.05)
+        inside: FloatArray = distances <= gamma.ppf(0.99, shape, scale=untilted)
+        return inside
+
+
+_CONCENTRATION_STEPS = 3
+_MOST_ENDS = 6
+_SAME_LOG_DET = 1e-3
+
+
+def weighted_quantile(values: FloatArray, mass: FloatArray, level: float) -> FloatArray:
+    """Return the smallest value below or at which lies at least `level` of the mass, per column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), 0.5).item()
+    2.0
+    """
+    order = np.argsort(values, axis=0, kind="stable")
+    cumulated = np.cumsum(mass[order], axis=0)
+    reached = cumulated >= (level - 1e-12) * cumulated[-1]
+    first = np.argmax(reached, axis=0)
+    chosen = np.take_along_axis(order, np.expand_dims(first, 0), axis=0)
+    quantile: FloatArray = np.take_along_axis(values, chosen, axis=0)[0]
+    return quantile
+
+
+def robust_spread(values: FloatArray, mass: FloatArray) -> FloatArray:
+    """Spread of each column: the first of some central ranges that is not zero.
+
+    The interquartile range where it can be had; columns with many ties need a wider one. A
+    constant column has spread zero.
+    """
+    spread = np.zeros(values.shape[1])
+    for tail in (0.25, 0.1, 0.025, 0.0):
+        if (spread > 0).all():
+            break
+        width = weighted_quantile(values, mass, 1 - tail) - weighted_quantile(values, mass, tail)
+        normal = 2 * ndtri(1 - max(tail, 0.001))
+        spread = np.where(spread > 0, spread, width / normal)
+    return spread
+
+
+def _guesses(values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
+    """Weights of the rows that may be clean, by several ideas."""
+    centre = weighted_quantile(values, mass, 0.5)
+    spread = robust_spread(values, mass)
+    scaled = (values - centre) / np.where(spread > 0, spread, 1.0)
+    yield mass
+    yield _nearest_half(np.einsum("ij,ij->i", scaled, scaled), mass)
+    for transformed in _bounded(scaled, mass):
+        yield _nearest_half(_eigenvector_distances(scaled, transformed, mass), mass)
+    if np.count_nonzero(mass) > 2 * values.shape[1]:
+        yield from _kurtosis_splits(values, mass)
+
+
+def _nearest_half(distances: FloatArray, mass: FloatArray) -> FloatArray:
+    return mass * (distances <= weighted_quantile(distances, mass, 0.5))
+
+
+def _bounded(scaled: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
+    """Transformations that outliers can hardly move: tanh, normal scores, spatial signs."""
+    yield np.tanh(scaled)
+    order = np.argsort(scaled, axis=0, kind="stable")
+    ranks = np.empty_like(scaled)
+    cumulated = np.cumsum(mass[order], axis=0) - mass[order] / 2
+    np.put_along_axis(ranks, order, cumulated / mass.sum(), axis=0)
+    yield ndtri(np.clip(ranks, 1e-9, 1 - 1e-9))
+    length = np.linalg.norm(scaled, axis=1, keepdims=True)
+    yield scaled / np.where(length > 0, length, 1.0)
+
+
+def _eigenvector_distances(
+    scaled: FloatArray, transformed: FloatArray, mass: FloatArray
+) -> FloatArray:
+    """Distances from the median with robust spreads along the eigenvectors of a scatter."""
+    _, vectors = np.linalg.eigh(weighted_moments(transformed, mass, diagonal=False).scatter)
+    rotated = scaled @ vectors
+    spread = robust_spread(rotated, mass)
+    centred = rotated - weighted_quantile(rotated, mass, 0.5)
+    distances: FloatArray = np.square(
+        centred / np.where(spread > 0, spread, 1.0)
+    ).sum(axis=1)
+    return distances
+
+
+def _kurtosis_splits(values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
+    """Larger parts of the rows split along directions of extreme kurtosis.
+
+    In whitened rows these directions do not depend on the units or on any linear map of the
+    columns. The search starts from the extreme eigenvectors of E[|z|² z z'] and from the leading
+    principal axes.
+    """
+    moments = weighted_moments(values, mass, diagonal=False)
+    share = mass / mass.sum()
+    variances, vectors = np.linalg.eigh(moments.scatter)
+    kept = variances > 1e-12 * variances[-1]
+    white = (values - moments.mean) @ (vectors[:, kept] / np.sqrt(variances[kept]))
+    size = min(3, white.shape[1])
+    length = np.einsum("ij,ij->i", white, white)
+    _, fourth = np.linalg.eigh((white * (share * length)[:, None]).T @ white)
+    axes = np.eye(white.shape[1])[:, -size:]
+    start = np.concatenate([fourth[:, :size], fourth[:, -size:], axes], axis=1)
+    found = [_extreme_kurtosis(white, share, start, lowest) for lowest in (True, False)]
+    projections = white @ np.concatenate(found, axis=1)
+    order = np.argsort(share @ projections**4)
+    for index in {*order[:2], *order[-2:]}:
+        yield _larger_part(projections[:, index], mass)
+
+
+def _extreme_kurtosis(
+    white: FloatArray, share: FloatArray, directions: FloatArray, lowest: bool
+) -> FloatArray:
+    """Fixed-point steps towards the lowest (or highest) kurtosis of a projection."""
+    for _ in range(8):
+        projections = white @ directions
+        gradient = white.T @ (projections**3 * share[:, None])
+        if lowest:
+            # A shift above the curvature turns descent into a convergent power step.
+            shift = np.maximum(3.0, 1.5 * (share @ projections**4))
+            gradient = shift * directions - gradient
+        directions = gradient / np.maximum(np.linalg.norm(gradient, axis=0), 1e-300)
+    return directions
+
+
+def _larger_part(projection: FloatArray, mass: FloatArray) -> FloatArray:
+    """Split rows in two where the variance between the parts is largest; keep the heavier."""
+    order = np.argsort(projection, kind="stable")
+    below = np.cumsum(mass[order])
+    total, sums = below[-1], np.cumsum(mass[order] * projection[order])
+    inner = (below > 0.02 * total) & (below < 0.98 * total)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        between = (sums - below * sums[-1] / total) ** 2 / (below * (total - below))
+    cut = int(np.argmax(np.where(inner, between, -1.0)))
+    low = projection <= projection[order[cut]]
+    return mass * (low if mass @ low >= total / 2 else ~low)

@@ -1,0 +1,495 @@
+"""`EOSDetector`: which rows do not belong."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, OutlierMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from eosparse.core import Callback, FloatArray, Status, alpha_path, solve_from_weights
+from eosparse.errors import STRUCTURES, Structure
+from eosparse.estimators.alpha_path import AlphaPath
+from eosparse.estimators.gaussian_fit import FitOptions, GaussianFit, fit_gaussian
+from eosparse.estimators.read_out import Rule, read_out
+from eosparse.inference import Explanation
+
+_FEWEST_ROWS = 4
+
+
+class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+    r"""Find the rows that do not belong to the Gaussian bulk of a table.
+
+    Entropic Outlier Sparsification minimises
+
+    .. math::
+        \sum_t w_t\, g(x_t; \mu, V) + \alpha \sum_t w_t \log w_t
+
+    over the simplex of weights w, the location μ and the covariance V, where
+
+    - g is minus the Gaussian log-density per column, so that the weights are
+      ``w ∝ exp(-c·m/2)`` with m the squared Mahalanobis distance and ``c = 1/(αD)``;
+    - rows far from the bulk lose their weight, and with it their influence on μ and V.
+
+    Parameters
+    ----------
+    alpha : float or "auto", default="auto"
+        Regularisation. "auto" takes the value at which the location has an efficiency of 0.7 on
+        Gaussian rows, or the smallest at which half of the rows still hold the fit up, if larger.
+    efficiency : float in (0, 1), optional
+        Choose alpha for this efficiency of the location instead.
+    perplexity : float, optional
+        Choose alpha so that the weights amount to this many rows instead.
+    fdr : float, default=0.01
+        Flag rows by Benjamini-Hochberg at this false-discovery rate: of the rows flagged, at most
+        this part belongs, on average, if the bulk is Gaussian.
+    level : float, optional
+        Flag training rows with a p-value of at most this level instead.
+    weight_cut : float, optional
+        Flag rows with ``T·w`` below this instead; the paper uses 0.01.
+    contamination : float in (0, 0.5], optional
+        Flag this share of the training rows instead.
+    covariance : {"full", "diag", "spherical"}, default="full"
+        Form of the covariance.
+    shrinkage : float in [0, 1) or "auto", default="auto"
+        Linear shrinkage of a full covariance towards a multiple of the identity in robustly scaled
+        columns. "auto" is 0, unless there are fewer than five rows per column (then the
+        oracle-approximating value) or the bulk has a singular covariance (then 0.1, with a
+        warning).
+    start : {"deterministic", "random", "uniform"} or array of shape (n_samples,), \
+            default="deterministic"
+        Where the alternation starts: from the best of several robust guesses, from random
+        weights (as the paper does), from equal weights, or from given ones.
+    tol : float, default=1e-12
+        Stop when the objective falls by no more than this, relative to its size if above 1.
+    max_iter : int, default=1000
+        Most passes over the rows.
+    callback : callable, optional
+        Called with an `eosparse.core.Iteration` after each pass; returning True stops.
+    random_state : int, RandomState or None, default=None
+        For random starts.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_samples,)
+        Weights of the training rows, summing to one.
+    location_ : ndarray of shape (n_features,)
+        Robust location.
+    covariance_ : ndarray of shape (n_features, n_features)
+        Robust covariance, corrected to be consistent on Gaussian rows.
+    alpha_ : float
+        The alpha used.
+    shrinkage_ : float
+        The shrinkage used.
+    p_values_ : ndarray of shape (n_samples,)
+        P-value of each training row, judged by the fit without it.
+    is_outlier_ : ndarray of bool of shape (n_samples,)
+        Which training rows are flagged.
+    offset_ : float
+        ``decision_function = score_samples - offset_``.
+    objective_ : float
+        The objective at the solution.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective after each pass, never rising.
+    n_iter_ : int
+        Number of passes over the rows.
+    effective_sample_size_ : float
+        Kish's effective number of rows, ``1 / Σ w²``.
+    status_ : Status
+        How the alternation ended.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where the input has names that are all strings.
+
+    Notes
+    -----
+    `predict` applies to any row the cut that was found for the training rows, so that
+    ``fit(X).predict(X)`` equals ``fit_predict(X)``. With few rows per column a new row lies farther
+    out than a training row, which pulled the fit towards itself; `p_values` takes that into
+    account and should be preferred for new rows then.
+
+    References
+    ----------
+    Horenko, I. (2022). Cheap robust learning of data anomalies with analytically solvable entropic
+    outlier sparsification. PNAS 119(9).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse import EOSDetector
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> X[:10] += 8
+    >>> detector = EOSDetector().fit(X)
+    >>> np.flatnonzero(detector.is_outlier_).tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    """
+
+    def __init__(
+        self,
+        alpha: float | Literal["auto"] = "auto",
+        *,
+        efficiency: float | None = None,
+        perplexity: float | None = None,
+        fdr: float = 0.01,
+        level: float | None = None,
+        weight_cut: float | None = None,
+        contamination: float | None = None,
+        covariance: Structure = "full",
+        shrinkage: float | Literal["auto"] = "auto",
+        start: str | ArrayLike = "deterministic",
+        tol: float = 1e-12,
+        max_iter: int = 1000,
+        callback: Callback | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.efficiency = efficiency
+        self.perplexity = perplexity
+        self.fdr = fdr
+        self.level = level
+        self.weight_cut = weight_cut
+        self.contamination = contamination
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.callback = callback
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find location, covariance and weights, and flag the rows that do not belong.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The table; numbers without gaps.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), optional
+            Prior weights. A weight of k equals the same row k times, 0 its absence.
+
+        Returns
+        -------
+        EOSDetector
+            The fitted detector.
+        """
+        values, prior = self._validated(X, sample_weight)
+        rule = self._rule()
+        fit = self._fit(values, prior)
+        self._warn_unless_converged(fit)
+        mass = np.ones(len(values)) if prior is None else prior
+        judged = read_out(fit, values, mass, rule)
+        self._fit_, self._law = fit, judged.law
+        self.alpha_ = fit.result.alpha
+        self.shrinkage_ = fit.model.shrinkage
+        self.location_ = fit.location.astype(values.dtype)
+        self.weights_ = judged.weights.astype(values.dtype)
+        self.p_values_ = judged.p_values.astype(values.dtype)
+        self.offset_ = -judged.cut
+        self.is_outlier_ = self._scores(values) < self.offset_
+        self.objective_ = fit.result.objective
+        self.objective_history_ = np.array(fit.result.objective_history)
+        self.n_iter_ = fit.result.n_iter
+        self.effective_sample_size_ = fit.result.effective_size
+        self.status_ = fit.result.status
+        return self
+
+    @property
+    def covariance_(self) -> FloatArray:
+        """Robust covariance, corrected to be consistent on Gaussian rows.
+
+        Made when asked for: with thousands of columns it is larger than the table.
+        """
+        check_is_fitted(self)
+        covariance: FloatArray = self._fit_.covariance.astype(self.location_.dtype)
+        return covariance
+
+    def fit_predict(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> FloatArray:
+        """Fit, and return -1 for the rows that do not belong and +1 for the others."""
+        self.fit(X, y, sample_weight=sample_weight)
+        labels: FloatArray = np.where(self.is_outlier_, -1, 1)
+        return labels
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """Return -1 for rows that do not belong and +1 for the others."""
+        labels: FloatArray = np.where(self.decision_function(X) < 0, -1, 1)
+        return labels
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Return `score_samples` minus the cut: negative for rows that do not belong."""
+        return self.score_samples(X) - self.offset_
+
+    def score_samples(self, X: ArrayLike) -> FloatArray:
+        """Return minus the squared Mahalanobis distance: higher is more normal."""
+        return self._scores(self._new_rows(X))
+
+    def mahalanobis(self, X: ArrayLike) -> FloatArray:
+        """Return squared distances in the metric of `covariance_`."""
+        return -self.score_samples(X)
+
+    def p_values(self, X: ArrayLike) -> FloatArray:
+        """Return p-values of new rows: the chance of lying as far out for a row that belongs.
+
+        They allow for the estimated location and covariance, and do not depend on the batch.
+        """
+        values = self._new_rows(X)
+        p: FloatArray = self._law.p_values(self._fit_.distances(values)).astype(values.dtype)
+        return p
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Return standardised deviations, one per column, whose squares sum to the distance.
+
+        Each is the column's own deviation, freed of what the other columns explain.
+        """
+        values = self._new_rows(X)
+        deviations: FloatArray = self._fit_.deviations(values).astype(values.dtype)
+        return deviations
+
+    def explain(self, X: ArrayLike) -> Explanation:
+        """Share out the squared distance of each row among the columns.
+
+        Returns
+        -------
+        Explanation
+            Non-negative contributions that sum to the squared distance, with column names.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSDetector
+        >>> X = np.random.default_rng(0).normal(size=(300, 3))
+        >>> X[0, 1] = 9.0
+        >>> explanation = EOSDetector().fit(X).explain(X[:1])
+        >>> [name for name, share in explanation.top(0, n=1)]
+        ['x1']
+        """
+        deviations = self._fit_.deviations(self._new_rows(X))
+        names = tuple(str(name) for name in _check_feature_names_in(self))
+        return Explanation(np.square(deviations), deviations, names)
+
+    def path(
+        self,
+        X: ArrayLike,
+        alphas: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> AlphaPath:
+        """Solve along falling alphas, each from the solution before; the detector stays as it is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The table.
+        alphas : array-like, optional
+            Values to visit, largest first. By default 40, evenly spaced in log α, from almost
+            equal weights down to collapse.
+        sample_weight : array-like of shape (n_samples,), optional
+            Prior weights.
+
+        Returns
+        -------
+        AlphaPath
+            Flagged counts, effective sizes, weights and the plateau.
+        """
+        reset = not hasattr(self, "n_features_in_")
+        values, prior = self._validated(X, sample_weight, reset=reset)
+        rule = self._rule()
+        fit = self._fit(values, prior)
+        visited = self._visited_alphas(fit, alphas)
+        rows = fit.rows(values, prior)
+        start = solve_from_weights(fit.model, rows, np.ones(len(values)))
+        results = alpha_path(
+            fit.model, rows, visited, start, tol=self.tol, max_iter=self.max_iter
+        )
+        mass = np.ones(len(values)) if prior is None else prior
+        flagged, weights = np.full(len(results), -1), np.zeros((len(results), len(values)))
+        for i, result in enumerate(results):
+            if result.status is not Status.COLLAPSED:
+                step = GaussianFit(fit.coordinates, fit.model, result, fit.n_rows)
+                judged = read_out(step, values, mass, rule)
+                flagged[i], weights[i] = np.count_nonzero(judged.is_outlier), judged.weights
+        return AlphaPath(
+            alphas=visited[: len(results)],
+            n_flagged=flagged,
+            effective_sizes=np.array([result.effective_size for result in results]),
+            weights=weights,
+            statuses=tuple(result.status for result in results),
+        )
+
+    def _visited_alphas(self, fit: GaussianFit, alphas: ArrayLike | None) -> FloatArray:
+        if alphas is None:
+            lowest = (1 - fit.model.shrinkage) / fit.model.n_features
+            return np.geomspace(200 * lowest, lowest, 40)
+        visited = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
+        if visited.ndim != 1 or not (visited > 0).all():
+            raise ValueError("alphas must be positive numbers.")
+        return visited
+
+    def _fit(self, values: FloatArray, prior: FloatArray | None) -> GaussianFit:
+        names = [str(name) for name in _check_feature_names_in(self)]
+        random_state = check_random_state(self.random_state)
+        return fit_gaussian(values, prior, self._options(len(values)), random_state, names)
+
+    def _scores(self, values: FloatArray) -> FloatArray:
+        scores: FloatArray = -self._fit_.distances(values).astype(values.dtype)
+        return scores
+
+    def _new_rows(self, X: ArrayLike) -> FloatArray:
+        check_is_fitted(self)
+        values: FloatArray = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return values
+
+    def _validated(
+        self, X: ArrayLike, sample_weight: ArrayLike | None, reset: bool = True
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Check the table and the prior weights."""
+        values: FloatArray = validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=_FEWEST_ROWS,
+        )
+        if (values == values[0]).all():
+            raise ValueError("all rows of X are equal: there is nothing to tell them apart by.")
+        if sample_weight is None:
+            return values, None
+        prior = _check_sample_weight(
+            sample_weight, values, dtype=np.float64, ensure_non_negative=True
+        )
+        if prior.sum() < _FEWEST_ROWS or np.count_nonzero(prior) < 2:
+            raise ValueError(
+                f"sample_weight counts rows, and sums to {prior.sum():g}: at least "
+                f"{_FEWEST_ROWS} are needed. Scale the weights so that their mean is about 1."
+            )
+        return values, prior
+
+    def _options(self, n_samples: int) -> FitOptions:
+        """Check the parameters of the fit."""
+        _one_of("alpha", self.alpha, ("auto",), low=0.0)
+        _one_of("shrinkage", self.shrinkage, ("auto",), low=0.0, high=1.0, closed=True)
+        _in_range("efficiency", self.efficiency, 0.0, 1.0)
+        _in_range("perplexity", self.perplexity, 1.0, np.inf)
+        _in_range("tol", self.tol, -1e-300, np.inf)
+        _in_range("max_iter", self.max_iter, 0, np.inf)
+        if self.covariance not in STRUCTURES:
+            raise ValueError(f"covariance={self.covariance!r} must be one of {STRUCTURES}.")
+        given = [
+            name
+            for name, value in (
+                ("alpha", None if self.alpha == "auto" else self.alpha),
+                ("efficiency", self.efficiency),
+                ("perplexity", self.perplexity),
+            )
+            if value is not None
+        ]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} both set alpha: give only one of them.")
+        return FitOptions(
+            structure=self.covariance,
+            shrinkage=self.shrinkage,
+            alpha=self.alpha,
+            efficiency=self.efficiency,
+            perplexity=self.perplexity,
+            start=self._start(n_samples),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            callback=self.callback,
+        )
+
+    def _start(self, n_samples: int) -> str | FloatArray:
+        known = ("deterministic", "random", "uniform")
+        if isinstance(self.start, str):
+            if self.start not in known:
+                raise ValueError(f"start={self.start!r} must be one of {known} or weights.")
+            return self.start
+        weights = np.asarray(self.start, dtype=np.float64)
+        if weights.shape != (n_samples,):
+            raise ValueError(f"start has shape {weights.shape}, but X has {n_samples} rows.")
+        if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
+            raise ValueError("start must be finite, non-negative weights, not all zero.")
+        return weights
+
+    def _rule(self) -> Rule:
+        """Return the one rule by which rows are flagged."""
+        _in_range("fdr", self.fdr, 0.0, 1.0)
+        _in_range("level", self.level, 0.0, 1.0)
+        _in_range("weight_cut", self.weight_cut, 0.0, np.inf)
+        _in_range("contamination", self.contamination, 0.0, np.nextafter(0.5, 1.0))
+        chosen = [
+            Rule(kind, value)
+            for kind, value in (
+                ("level", self.level),
+                ("weight_cut", self.weight_cut),
+                ("contamination", self.contamination),
+            )
+            if value is not None
+        ]
+        if len(chosen) > 1:
+            names = " and ".join(rule.kind for rule in chosen)
+            raise ValueError(f"{names} each decide which rows are flagged: give only one.")
+        return chosen[0] if chosen else Rule("fdr", self.fdr)
+
+    def _warn_unless_converged(self, fit: GaussianFit) -> None:
+        result = fit.result
+        if result.status is Status.MAX_ITER:
+            warnings.warn(
+                f"the alternation did not converge in max_iter={self.max_iter} passes; the last "
+                "fall of the objective exceeds tol. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif result.status is Status.INTERRUPTED:
+            warnings.warn(
+                f"the alternation was interrupted after {result.n_iter} passes; the state reached "
+                "so far is kept.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _in_range(name: str, value: float | None, low: float, high: float) -> None:
+    """Raise unless value is None or a number strictly between low and high."""
+    if value is None:
+        return
+    is_number = isinstance(value, (int, float, np.integer, np.floating))
+    if not is_number or isinstance(value, bool) or not low < value < high:
+        raise ValueError(f"{name}={value!r} must be a number between {low:g} and {high:g}.")
+
+
+def _one_of(
+    name: str,
+    value: object,
+    words: tuple[str, ...],
+    *,
+    low: float,
+    high: float = np.inf,
+    closed: bool = False,
+) -> None:
+    """Raise unless value is one of some words or a number in a range."""
+    if isinstance(value, str):
+        if value not in words:
+            raise ValueError(f"{name}={value!r} must be a number or one of {words}.")
+        return
+    if closed and value == low:
+        return
+    _in_range(name, value, low, high)  # type: ignore[arg-type]  # checked there

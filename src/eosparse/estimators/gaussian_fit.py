@@ -1,0 +1,406 @@
+"""The Gaussian fit behind the detector: from rows to parameters, step by step.
+
+Coordinates, shrinkage, alpha, start, alternation: each is chosen by one function here, and the
+outcome, `GaussianFit`, answers for any row, seen or new.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+
+from eosparse.core import (
+    Callback,
+    CollapseError,
+    FloatArray,
+    Result,
+    Status,
+    alternate,
+    solve_from_weights,
+)
+from eosparse.errors import (
+    GaussianError,
+    Normal,
+    StartSearch,
+    Structure,
+    coupling_for_efficiency,
+    covariance_parameters,
+    effective_dimension,
+    largest_stable_coupling,
+    oas_shrinkage,
+    weighted_moments,
+    weighted_quantile,
+)
+from eosparse.inference import DistanceLaw, FittedGamma, ScaledF, leave_one_out_distances
+from eosparse.rows import Coordinates, MemoryRows, choose_coordinates, spanned
+
+# With fewer rows per column than this, "auto" shrinks the covariance.
+ROWS_PER_COLUMN = 5.0
+# "auto" shrinkage of data whose bulk satisfies an exact relation, so that no other fit exists.
+FALLBACK_SHRINKAGE = 0.1
+# Efficiency of the location behind alpha="auto".
+AUTO_EFFICIENCY = 0.7
+
+
+class DegenerateDataWarning(UserWarning):
+    """The bulk of the rows satisfies an exact relation; the covariance was shrunk."""
+
+
+class MaskingWarning(UserWarning):
+    """No solution holds half of the rows: the answer may describe a minority."""
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What the user asked for; see `EOSDetector`."""
+
+    structure: Structure = "full"
+    shrinkage: float | Literal["auto"] = "auto"
+    alpha: float | Literal["auto"] = "auto"
+    efficiency: float | None = None
+    perplexity: float | None = None
+    start: str | FloatArray = "deterministic"
+    tol: float = 1e-12
+    max_iter: int = 1000
+    callback: Callback | None = None
+
+
+@dataclass(frozen=True)
+class GaussianFit:
+    """A fitted Gaussian error: everything the detector reports is read from here."""
+
+    coordinates: Coordinates
+    model: GaussianError
+    result: Result[Normal]
+    n_rows: float
+
+    @property
+    def theta(self) -> Normal:
+        """Location and (uncorrected) covariance in working coordinates."""
+        return self.result.theta
+
+    @property
+    def coupling(self) -> float:
+        """Return c of the weights ``exp(-c·m/2)``."""
+        return self.model.coupling(self.result.alpha)
+
+    @property
+    def location(self) -> FloatArray:
+        """Location in the units of the columns."""
+        return self.coordinates.location(self.theta.location)
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Corrected covariance in the units of the columns."""
+        raw = self.coordinates.covariance(self.theta.covariance, self.model.off_span_variance)
+        return raw / (1 - self.coupling)
+
+    def rows(self, values: FloatArray, prior: FloatArray | None = None) -> MemoryRows:
+        """Rows in working coordinates."""
+        return MemoryRows(values, prior, self.coordinates)
+
+    def uncorrected_distances(self, values: FloatArray) -> FloatArray:
+        """Squared distances m in the metric of V."""
+        distances = self.rows(values).map(self.theta.mahalanobis)
+        if self.coordinates.basis is not None:
+            off = MemoryRows(values, None, self.coordinates.off_span).map(np.asarray)
+            distances = distances + off / self.model.off_span_variance
+        return distances
+
+    def distances(self, values: FloatArray) -> FloatArray:
+        """Squared Mahalanobis distances in the metric of the corrected covariance."""
+        return (1 - self.coupling) * self.uncorrected_distances(values)
+
+    def log_relative_weights(self, values: FloatArray) -> FloatArray:
+        """Return log(T·w) as the training rows defined it, whatever batch the rows come in."""
+        errors = self.rows(values).map(lambda block: self.model.errors(block, self.theta))
+        log_weights: FloatArray = (self.result.objective - errors) / self.result.alpha
+        return log_weights + np.log(self.n_rows)
+
+    def distance_at_weight(self, relative_weight: float) -> float:
+        """Return the squared (corrected) distance at which T·w has a given value."""
+        at_centre = self.model.errors(self.theta.location[None, :], self.theta)[0]
+        log_peak = (self.result.objective - at_centre) / self.result.alpha + np.log(self.n_rows)
+        drop = log_peak - np.log(relative_weight)
+        return float((1 - self.coupling) * 2 * max(drop, 0.0) / self.coupling)
+
+    def deviations(self, values: FloatArray) -> FloatArray:
+        """Signed, standardised deviation of each column, whose squares sum to the distance.
+
+        They are ``V^(-1/2) (x-μ)`` in scaled columns, with the symmetric root: of all whitened
+        coordinates those closest to the columns themselves (Garthwaite and Koch, 2016).
+        """
+        basis, theta = self.coordinates.basis, self.theta
+        scaled = self.coordinates.scaled(values)
+        if theta.covariance.ndim == 1:
+            white: FloatArray = (scaled - theta.location) / theta.factor
+            return white * np.sqrt(1 - self.coupling)
+        variances, vectors = np.linalg.eigh(theta.covariance)
+        root = (vectors / np.sqrt(variances)) @ vectors.T
+        if basis is None:
+            white = (scaled - theta.location) @ root
+        else:
+            inside = scaled @ basis
+            white = (inside - theta.location) @ root @ basis.T
+            rest = scaled - inside @ basis.T
+            keep = self.coordinates.off_span(values) > 0
+            white[keep] += rest[keep] / np.sqrt(self.model.off_span_variance)
+        return white * np.sqrt(1 - self.coupling)
+
+    def leave_one_out(self, distances: FloatArray, weights: FloatArray) -> FloatArray:
+        """Corrected distances of training rows from the fit without them."""
+        leverage = {
+            "full": 1 - self.model.shrinkage,
+            "diag": 3 / self.model.n_features,
+            "spherical": 1 / self.model.n_features,
+        }[self.model.structure]
+        return leave_one_out_distances(distances, weights, self.coupling, leverage)
+
+    def law(self, loo: FloatArray, weights: FloatArray, uncorrected: FloatArray) -> DistanceLaw:
+        """Law of the distance of a new row that belongs."""
+        if self.model.structure == "full" and self.model.shrinkage == 0.0:
+            return ScaledF.of_fit(self.coordinates.rank, self.result.effective_size, self.coupling)
+        # The weights fall with m; what they do to the law of loo follows from the slope of m.
+        mean, mean_loo = float(weights @ uncorrected), float(weights @ loo)
+        slope = (1 - self.coupling) * mean**2 / mean_loo**2 if mean_loo > 0 else 1.0
+        return FittedGamma.of_weighted(loo, weights, self.coupling / 2 * slope)
+
+
+def fit_gaussian(
+    values: FloatArray,
+    prior: FloatArray | None,
+    options: FitOptions,
+    random_state: np.random.RandomState,
+    feature_names: list[str],
+) -> GaussianFit:
+    """Fit the Gaussian error to rows, as the options say."""
+    mass = np.ones(len(values)) if prior is None else prior
+    sample = _sample(mass, values.shape[1])
+    coordinates = choose_coordinates(values[sample], mass[sample])
+    _check_range(coordinates, feature_names)
+    if options.structure == "full":
+        coordinates = _span(coordinates, values, mass, sample)
+    problem = _Problem(values, prior, mass, sample, coordinates, options, random_state)
+    try:
+        return problem.fit()
+    except CollapseError:
+        may_shrink = options.structure == "full" and options.shrinkage == "auto"
+        if not may_shrink or options.alpha != "auto" or problem.shrinkage > 0.0:
+            raise
+    warnings.warn(
+        "the bulk of the rows satisfies an exact linear relation between columns (most alike: "
+        f"{_most_dependent(coordinates, values[sample], feature_names)}), so its covariance has no "
+        f"inverse. The covariance is shrunk by {FALLBACK_SHRINKAGE}; p-values are approximate. "
+        "Leave out one of the columns, or set shrinkage yourself.",
+        DegenerateDataWarning,
+        stacklevel=4,
+    )
+    return replace(problem, options=replace(options, shrinkage=FALLBACK_SHRINKAGE)).fit()
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The rows and the options, with the choices that follow from them."""
+
+    values: FloatArray
+    prior: FloatArray | None
+    mass: FloatArray
+    sample: FloatArray
+    coordinates: Coordinates
+    options: FitOptions
+    random_state: np.random.RandomState
+
+    @property
+    def n_rows(self) -> float:
+        return float(self.mass.sum())
+
+    @property
+    def rows(self) -> MemoryRows:
+        return MemoryRows(self.values, self.prior, self.coordinates)
+
+    @property
+    def shrinkage(self) -> float:
+        if self.options.structure != "full":
+            return 0.0
+        if self.options.shrinkage != "auto":
+            return self.options.shrinkage
+        if self.n_rows >= ROWS_PER_COLUMN * self.coordinates.rank:
+            return 0.0
+        scatter, size = self._bounded_scatter()
+        return min(oas_shrinkage(scatter, self.coordinates.n_features, size), 0.99)
+
+    def _bounded_scatter(self) -> tuple[FloatArray, float]:
+        """Scatter in which no row weighs more than the median one, and its effective size."""
+        mass = self.mass[self.sample]
+        working = self.coordinates(self.values[self.sample])
+        centred = working - weighted_quantile(working, mass, 0.5)
+        squares = np.einsum("ij,ij->i", centred, centred)
+        typical = max(float(weighted_quantile(squares, mass, 0.5)), 1e-300)
+        bound = 1 / np.maximum(1.0, squares / typical)
+        weights = mass * bound
+        size = weights.sum() ** 2 / float(weights @ bound)
+        return weighted_moments(working, weights, diagonal=False).scatter, size
+
+    def fit(self) -> GaussianFit:
+        model, dimension = self._model()
+        options = self.options
+        if options.perplexity is not None:
+            return self._fit_perplexity(model, dimension, options.perplexity)
+        coupling = self._coupling(model, dimension)
+        return self._fit_at(model, coupling, dimension)
+
+    def _model(self) -> tuple[GaussianError, float]:
+        """Return the error model, and the number of dimensions that it effectively fits."""
+        options, rank = self.options, self.coordinates.rank
+        smallest = min(1.5 * (rank + 1), self.n_rows / 4)
+        model = GaussianError(self.coordinates.n_features, options.structure, smallest_size=smallest)
+        shrinkage = self.shrinkage
+        if shrinkage == 0.0:
+            return model, float(rank)
+        scatter, _ = self._bounded_scatter()
+        dimension = effective_dimension(scatter, self.coordinates.n_features, shrinkage)
+        target = float(np.trace(scatter)) / self.coordinates.n_features
+        return replace(model, shrinkage=shrinkage, target=target), dimension
+
+    def _coupling(self, model: GaussianError, dimension: float) -> float:
+        if self.options.alpha != "auto":
+            return model.coupling(self.options.alpha)
+        if self.options.efficiency is not None:
+            return coupling_for_efficiency(self.options.efficiency, dimension)
+        wanted = coupling_for_efficiency(AUTO_EFFICIENCY, dimension)
+        return min(wanted, self._stable(dimension, self.n_rows))
+
+    def _stable(self, dimension: float, n_rows: float) -> float:
+        """Largest safe c; up to half of the rows may turn out not to belong."""
+        parameters = covariance_parameters(self.options.structure, dimension)
+        return largest_stable_coupling(parameters, n_rows / 2)
+
+    def _fit_at(
+        self, model: GaussianError, coupling: float, dimension: float, start: Normal | None = None
+    ) -> GaussianFit:
+        options = self.options
+        model = replace(model, target=model.target * (1 - min(coupling, 0.5)))
+        alpha = model.alpha(coupling)
+        if start is None:
+            start = self._start(model, coupling, dimension)
+        result = alternate(
+            model,
+            self.rows,
+            alpha,
+            start,
+            tol=options.tol,
+            max_iter=options.max_iter,
+            callback=options.callback,
+        )
+        if result.status is Status.COLLAPSED:
+            _ = result.theta  # raises, with the reason and the remedy
+        return GaussianFit(self.coordinates, model, result, self.n_rows)
+
+    def _fit_perplexity(
+        self, model: GaussianError, dimension: float, perplexity: float
+    ) -> GaussianFit:
+        """Fit with the alpha at which the solution itself has the wanted perplexity."""
+        safe = self._coupling(model, dimension)
+        fits = {safe: self._fit_at(model, safe, dimension)}
+
+        def excess(log_coupling: float) -> float:
+            coupling = float(np.exp(log_coupling))
+            start = fits[safe].theta
+            fits[coupling] = self._fit_at(model, coupling, dimension, start)
+            return float(np.log(fits[coupling].result.perplexity / perplexity))
+
+        high, low = np.log(safe), np.log(safe * 1e-4)
+        if fits[safe].result.perplexity > perplexity:
+            high = np.log(min(0.95, 8 * safe))
+            if excess(high) > 0:
+                raise ValueError(f"perplexity={perplexity!r} is too small for a stable fit.")
+        elif excess(low) < 0:
+            raise ValueError(
+                f"perplexity={perplexity!r} cannot be reached with {self.n_rows:g} rows."
+            )
+        root = float(np.exp(brentq(excess, low, high, xtol=1e-10)))
+        return fits[root] if root in fits else self._fit_at(
+            model, root, dimension, fits[safe].theta
+        )
+
+    def _start(self, model: GaussianError, coupling: float, dimension: float) -> Normal:
+        start = self.options.start
+        if isinstance(start, str) and start == "deterministic":
+            return self._searched_start(model, coupling, dimension)
+        weights: FloatArray = np.ones(len(self.values))
+        if isinstance(start, str) and start == "random":
+            weights = self.random_state.uniform(size=len(self.values))
+        elif not isinstance(start, str):
+            weights = start
+        return solve_from_weights(model, self.rows, weights)
+
+    def _searched_start(self, model: GaussianError, coupling: float, dimension: float) -> Normal:
+        values, mass = self.coordinates(self.values[self.sample]), self.mass[self.sample]
+        used = coupling
+        if len(self.sample) < len(self.values):
+            used = min(coupling, self._stable(dimension, float(mass.sum())))
+        rows = MemoryRows(values, mass)
+        best = StartSearch(model, values, mass, rows, model.alpha(used)).best()
+        if best is None:
+            raise CollapseError(
+                f"every start collapsed at alpha={model.alpha(coupling):.6g}: too few rows keep "
+                "their weight. Use a larger alpha, more shrinkage, or fewer columns."
+            )
+        if not best.is_majority:
+            warnings.warn(
+                f"no solution holds half of the rows; the one that holds most, {best.coverage:.0%}, "
+                "is reported. The rows may form several groups, or be far from Gaussian.",
+                MaskingWarning,
+                stacklevel=6,
+            )
+        found = best.result.theta
+        return Normal(found.location, found.covariance * (1 - coupling) / (1 - used))
+
+
+def _sample(mass: FloatArray, n_features: int) -> FloatArray:
+    """Evenly spaced rows that count, enough to choose coordinates and a start."""
+    present = np.flatnonzero(mass > 0)
+    size = max(1000, 20 * min(n_features, len(present)))
+    if len(present) <= 2 * size:
+        return present
+    return present[np.linspace(0, len(present) - 1, size).astype(np.intp)]
+
+
+def _span(
+    coordinates: Coordinates, values: FloatArray, mass: FloatArray, sample: FloatArray
+) -> Coordinates:
+    """Reduce to the span of the rows; all rows are asked only if the sample is deficient."""
+    reduced = spanned(coordinates, values[sample])
+    if reduced.basis is not None and len(sample) < len(values):
+        return spanned(coordinates, values[mass > 0])
+    return reduced
+
+
+def _check_range(coordinates: Coordinates, feature_names: list[str]) -> None:
+    """Squares of the columns must fit a float."""
+    bad = (coordinates.scale > 1e150) | (coordinates.scale < 1e-150)
+    if bad.any():
+        column = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"column {feature_names[column]!r} has a spread of {coordinates.scale[column]:.3g}, "
+            "whose square does not fit a float. Multiply the column by a constant."
+        )
+
+
+def _most_dependent(
+    coordinates: Coordinates, sample: FloatArray, feature_names: list[str]
+) -> str:
+    """Name the columns that vary least in the central half of the rows, given the others."""
+    scaled = coordinates.scaled(sample)
+    near = np.square(scaled).sum(axis=1)
+    centre = scaled[near <= np.median(near)]
+    _, vectors = np.linalg.eigh(np.cov(centre, rowvar=False).reshape(scaled.shape[1], -1))
+    order = np.argsort(-np.abs(vectors[:, 0]), kind="stable")[:3]
+    involved = [i for i in order if abs(vectors[i, 0]) > 0.1]
+    return ", ".join(repr(feature_names[i]) for i in involved)
+
+

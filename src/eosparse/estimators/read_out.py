@@ -1,0 +1,114 @@
+"""From a fit to flagged rows: weights, p-values and the cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+
+from eosparse.core import FloatArray
+from eosparse.estimators.gaussian_fit import GaussianFit
+from eosparse.inference import DistanceLaw, benjamini_hochberg
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How rows are flagged: by false-discovery rate, level, relative weight or share."""
+
+    kind: Literal["fdr", "level", "weight_cut", "contamination"]
+    value: float
+
+
+@dataclass(frozen=True)
+class ReadOut:
+    """Statements about the rows of a fit.
+
+    Attributes
+    ----------
+    distances : array of shape (n_samples,)
+        Corrected squared distances.
+    weights : array of shape (n_samples,)
+        EOS weights, summing to one.
+    p_values : array of shape (n_samples,)
+        Of the hypothesis that the row belongs, each row judged by the fit without it.
+    law : DistanceLaw
+        Law of the distance of a new row that belongs.
+    cut : float
+        Rows farther than this are flagged.
+    """
+
+    distances: FloatArray
+    weights: FloatArray
+    p_values: FloatArray
+    law: DistanceLaw
+    cut: float
+
+    @property
+    def is_outlier(self) -> FloatArray:
+        """Which rows are flagged."""
+        flagged: FloatArray = self.distances > self.cut
+        return flagged
+
+
+def read_out(fit: GaussianFit, values: FloatArray, mass: FloatArray, rule: Rule) -> ReadOut:
+    """Judge the rows that a fit was made from."""
+    uncorrected = fit.uncorrected_distances(values)
+    single = np.exp(fit.log_relative_weights(values)) / fit.n_rows
+    weights = single * mass
+    loo = fit.leave_one_out(uncorrected, single)
+    law = fit.law(loo, weights, uncorrected)
+    p_values = law.p_values(loo)
+    distances = (1 - fit.coupling) * uncorrected
+    cut = _cut(fit, distances, p_values, mass, law, rule)
+    return ReadOut(distances, weights, p_values, law, cut)
+
+
+def _cut(
+    fit: GaussianFit,
+    distances: FloatArray,
+    p_values: FloatArray,
+    mass: FloatArray,
+    law: DistanceLaw,
+    rule: Rule,
+) -> float:
+    if rule.kind == "weight_cut":
+        return fit.distance_at_weight(rule.value)
+    if rule.kind == "contamination":
+        return _farthest_share(distances, mass, rule.value)
+    level = rule.value
+    if rule.kind == "fdr":
+        largest = benjamini_hochberg(p_values, rule.value, mass)
+        rejected = float(mass[p_values <= largest].sum()) if largest > 0 else 0.0
+        # What the next row would have needed: with nothing rejected, the level of a first one.
+        level = rule.value * max(rejected, 1.0) / float(mass.sum())
+    return _distance_at_level(fit, law, level)
+
+
+def _distance_at_level(fit: GaussianFit, law: DistanceLaw, level: float) -> float:
+    """Corrected distance at which a training row has a given p-value."""
+
+    def excess(distance: float) -> float:
+        uncorrected = np.array([distance / (1 - fit.coupling)])
+        log_weight = -fit.coupling * (uncorrected - weightless) / 2
+        loo = fit.leave_one_out(uncorrected, np.exp(log_weight) / fit.n_rows)
+        return float(np.log(np.maximum(law.p_values(loo)[0], 1e-300)) - np.log(level))
+
+    # Squared distance at which T·w = 1, where the exponent of the weights is zero.
+    weightless = fit.distance_at_weight(1.0) / (1 - fit.coupling)
+    high = 4.0 * fit.coordinates.n_features
+    while excess(high) > 0 and high < 1e12:
+        high *= 4.0
+    return float(brentq(excess, 0.0, high, xtol=1e-10)) if excess(high) < 0 else high
+
+
+def _farthest_share(distances: FloatArray, mass: FloatArray, share: float) -> float:
+    """Half-way between the last flagged and the first kept distance."""
+    order = np.argsort(-distances, kind="stable")
+    taken = np.cumsum(mass[order]) <= share * mass.sum() + 1e-9
+    n_flagged = int(np.count_nonzero(taken))
+    if n_flagged == 0:
+        return float(distances.max())
+    kept = distances[order[min(n_flagged, len(order) - 1)]]
+    return float((distances[order[n_flagged - 1]] + kept) / 2)

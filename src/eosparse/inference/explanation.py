@@ -1,0 +1,55 @@
+"""Why a row is far: its distance, shared out among the columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eosparse.core import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Contributions of the columns to squared distances.
+
+    Attributes
+    ----------
+    contributions : array of shape (n_samples, n_features)
+        Non-negative; each row sums to its squared distance.
+    deviations : array of shape (n_samples, n_features)
+        The same with sign: standardised deviations, freed of what the other columns explain.
+        Their squares are the contributions.
+    feature_names : tuple of str
+        Names of the columns.
+    """
+
+    contributions: FloatArray
+    deviations: FloatArray
+    feature_names: tuple[str, ...]
+
+    @property
+    def distances(self) -> FloatArray:
+        """Squared distance of each row."""
+        total: FloatArray = self.contributions.sum(axis=1)
+        return total
+
+    def top(self, row: int, n: int = 3) -> list[tuple[str, float]]:
+        """Columns that contribute most to one row, with their share of its distance."""
+        shares = self.contributions[row] / max(float(self.contributions[row].sum()), 1e-300)
+        order = np.argsort(-shares, kind="stable")[:n]
+        return [(self.feature_names[i], float(shares[i])) for i in order]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Contributions as a pandas DataFrame (needs the extra ``eosparse[frames]``)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame() needs pandas: pip install 'eosparse[frames]', or use .contributions."
+            ) from error
+        return pd.DataFrame(self.contributions, columns=list(self.feature_names))

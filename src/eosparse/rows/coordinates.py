@@ -1,0 +1,116 @@
+"""Working coordinates: columns brought to one scale, and to the directions that rows span.
+
+Sums of squares over columns in metres and in nanometres lose digits, and columns that depend on
+each other have no joint density. Both are settled here, once, before any row is visited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eosparse.core import FloatArray
+from eosparse.errors import robust_spread, weighted_quantile
+
+# Beyond this many spreads a row is as far as can be; its square still fits a float.
+_FARTHEST = 1e60
+# Singular values below this part of the largest are rounding.
+_RANK_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """An affine map of the columns.
+
+    Attributes
+    ----------
+    origin : array of shape (n_features,)
+        Point mapped to zero, a row of the data near its middle.
+    scale : array of shape (n_features,)
+        Robust spread of each column; 1 for a constant column.
+    basis : array of shape (n_features, rank) or None
+        Orthonormal directions that the scaled rows span; None where they span all.
+    """
+
+    origin: FloatArray
+    scale: FloatArray
+    basis: FloatArray | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the data."""
+        return len(self.origin)
+
+    @property
+    def rank(self) -> int:
+        """Number of working coordinates."""
+        return self.n_features if self.basis is None else self.basis.shape[1]
+
+    def scaled(self, values: FloatArray) -> FloatArray:
+        """Centre and scale the columns, in float64."""
+        with np.errstate(over="ignore"):
+            scaled = (values - self.origin) / self.scale
+        return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled)
+
+    def __call__(self, values: FloatArray) -> FloatArray:
+        """Working coordinates of rows."""
+        scaled = self.scaled(values)
+        return scaled if self.basis is None else scaled @ self.basis
+
+    def off_span(self, values: FloatArray) -> FloatArray:
+        """Squared length of what the basis does not reach."""
+        if self.basis is None:
+            return np.zeros(len(values))
+        scaled = self.scaled(values)
+        rest = scaled - (scaled @ self.basis) @ self.basis.T
+        squares = np.einsum("ij,ij->i", rest, rest)
+        length = np.einsum("ij,ij->i", scaled, scaled)
+        # A remainder of rounding size is none.
+        return np.where(squares <= _RANK_TOLERANCE**2 * length, 0.0, squares)
+
+    def location(self, working: FloatArray) -> FloatArray:
+        """Return a point of the working coordinates in the units of the columns."""
+        scaled = working if self.basis is None else self.basis @ working
+        return self.origin + self.scale * scaled
+
+    def covariance(self, working: FloatArray, off_span: float) -> FloatArray:
+        """Return a covariance of the working coordinates in the units of the columns."""
+        full = np.diag(working) if working.ndim == 1 else working
+        if self.basis is not None:
+            inner = full - off_span * np.eye(self.rank)
+            full = self.basis @ inner @ self.basis.T + off_span * np.eye(self.n_features)
+        return full * self.scale[:, None] * self.scale
+
+
+def choose_coordinates(values: FloatArray, mass: FloatArray) -> Coordinates:
+    """Centre and scale robustly; a constant column keeps scale 1."""
+    sample = np.asarray(values[mass > 0], dtype=np.float64)
+    present = mass[mass > 0]
+    with np.errstate(over="ignore"):
+        spread = robust_spread(sample, present)
+    scale = np.where(spread > 0, spread, 1.0)
+    around = (sample - weighted_quantile(sample, present, 0.5)) / scale
+    middle = int(np.argmin(np.square(np.clip(around, -_FARTHEST, _FARTHEST)).sum(axis=1)))
+    return Coordinates(sample[middle], scale)
+
+
+def spanned(coordinates: Coordinates, values: FloatArray) -> Coordinates:
+    """Return the coordinates reduced to the span of the rows, if that is smaller.
+
+    Each row is first brought to unit length, which changes no span, so that one enormous row
+    cannot make all others look like rounding.
+    """
+    scaled = coordinates.scaled(values)
+    length = np.linalg.norm(scaled, axis=1)
+    directions = scaled[length > 0] / length[length > 0, None]
+    if len(directions) >= coordinates.n_features:
+        squares, vectors = np.linalg.eigh(directions.T @ directions)
+        singular, vectors = np.sqrt(np.maximum(squares, 0.0))[::-1], vectors[:, ::-1]
+    else:
+        _, singular, transposed = np.linalg.svd(directions, full_matrices=False)
+        vectors = transposed.T
+    rank = int(np.count_nonzero(singular > _RANK_TOLERANCE * max(singular, default=1.0)))
+    if rank == coordinates.n_features:
+        return coordinates
+    return Coordinates(coordinates.origin, coordinates.scale, vectors[:, :rank])

@@ -1,0 +1,47 @@
+"""Rows in memory: blocks of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from eosparse.core import FloatArray
+
+
+def _as_float64(values: FloatArray) -> FloatArray:
+    return np.asarray(values, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class MemoryRows:
+    """An array of rows, visited in blocks that fit the processor's cache.
+
+    Attributes
+    ----------
+    values : array of shape (n_samples, n_features)
+        The rows, as they were given.
+    prior : array of shape (n_samples,) or None
+        Prior weights.
+    prepare : callable
+        Applied to each block, such as a change of coordinates.
+    block_size : int
+        Rows per block.
+    """
+
+    values: FloatArray
+    prior: FloatArray | None = None
+    prepare: Callable[[FloatArray], FloatArray] = _as_float64
+    block_size: int = 8192
+
+    def blocks(self) -> Iterator[tuple[FloatArray, FloatArray | None]]:
+        """Yield the prepared blocks with their prior weights."""
+        for start in range(0, len(self.values), self.block_size):
+            part = slice(start, start + self.block_size)
+            prior = None if self.prior is None else self.prior[part]
+            yield self.prepare(self.values[part]), prior
+
+    def map(self, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """Apply a function of a prepared block to all rows, in order."""
+        return np.concatenate([function(block) for block, _ in self.blocks()])
