@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import logsumexp, xlogy
+from scipy.special import xlogy
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -133,7 +133,8 @@ def optimal_weights(
     with np.errstate(over="ignore"):
         tilt = -(g - lowest) / alpha
     scaled = tilt + log_prior
-    log_mass = float(logsumexp(scaled))
+    peak = scaled.max()
+    log_mass = float(peak + np.log(np.exp(scaled - peak).sum()))
     log_weights = scaled - log_mass
     weights = np.exp(log_weights)
     # log(w/u) = tilt - log_mass; where w is zero the product is zero, whatever the logarithm.

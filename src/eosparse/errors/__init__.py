@@ -15,7 +15,12 @@ from eosparse.errors.gaussian import (
     weighted_moments,
 )
 from eosparse.errors.shrinkage import effective_dimension, oas_shrinkage
-from eosparse.errors.starts import Candidate, StartSearch, robust_spread, weighted_quantile
+from eosparse.errors.starts import (
+    Candidate,
+    StartSearch,
+    centre_and_spread,
+    weighted_quantiles,
+)
 
 __all__ = [
     "STRUCTURES",
@@ -26,12 +31,12 @@ __all__ = [
     "SingularFitError",
     "StartSearch",
     "Structure",
+    "centre_and_spread",
     "coupling_for_efficiency",
     "covariance_parameters",
     "effective_dimension",
     "largest_stable_coupling",
     "oas_shrinkage",
-    "robust_spread",
     "weighted_moments",
-    "weighted_quantile",
+    "weighted_quantiles",
 ]

@@ -102,27 +102,42 @@ class Normal:
         return 2.0 * float(np.log(diagonal).sum())
 
     @cached_property
+    def inverse_factor(self) -> FloatArray:
+        """Inverse of the Cholesky factor."""
+        inverse, _ = lapack.dtrtri(self.factor, lower=1)
+        return np.asarray(inverse)
+
+    @cached_property
     def precision_trace(self) -> float:
-        """Trace of the inverse covariance, from the factor."""
+        """Trace of the inverse covariance."""
         if self.factor.ndim == 1:
             return float((1.0 / self.covariance).sum())
-        inverse = solve_triangular(self.factor, np.eye(len(self.factor)), lower=True)
-        return float(np.square(inverse).sum())
+        return float(np.square(self.inverse_factor).sum())
+
+    @cached_property
+    def _is_well_conditioned(self) -> bool:
+        reciprocal, _ = lapack.dtrcon(self.factor, uplo="L")
+        return bool(reciprocal > 1e-4)
 
     def whiten(self, centred: FloatArray) -> FloatArray:
-        """Coordinates (one per row of the result) in which the covariance is the identity."""
+        """Coordinates in which the covariance is the identity.
+
+        By substitution, except where the factor's condition is below 1e4: there a product with
+        its inverse is as good (it loses at most four of sixteen digits) and several times faster.
+        """
         if self.factor.ndim == 1:
-            white: FloatArray = (centred / self.factor).T
+            white: FloatArray = centred / self.factor
             return white
-        # BLAS on the transpose: a view of C-ordered rows needs no copy.
+        if self._is_well_conditioned:
+            return centred @ self.inverse_factor.T
         return np.asarray(
             solve_triangular(self.factor, centred.T, lower=True, check_finite=False)
-        )
+        ).T
 
     def mahalanobis(self, values: FloatArray) -> FloatArray:
         """Squared Mahalanobis distance of each row."""
         white = self.whiten(values - self.location)
-        distances: FloatArray = np.einsum("ij,ij->j", white, white)
+        distances: FloatArray = np.einsum("ij,ij->i", white, white)
         return distances
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import chi2, gamma
+from scipy.stats import gamma
 
 from eosparse.core import FloatArray, Result, Rows, Status, alternate
 from eosparse.errors.gaussian import GaussianError, Normal, SingularFitError, weighted_moments
@@ -77,9 +77,11 @@ class StartSearch:
             if not minorities or peeled.sum() < 0.4 * self.mass.sum() or np.all(peeled == pool):
                 break
             pool = peeled
-        admitted = [c for c in found if c.is_majority]
-        if admitted:
-            return min(admitted, key=lambda c: c.result.theta.log_det)
+        for candidate in sorted(found, key=lambda c: c.result.last.log_det):
+            if candidate.is_majority:
+                end = self._end(candidate.result.theta, tol=1e-10, max_iter=500)
+                if end is not None and end.is_majority:
+                    return end
         return max(found, key=lambda c: c.coverage, default=None)
 
     def _candidates(self, pool: FloatArray) -> list[Candidate]:
@@ -87,37 +89,38 @@ class StartSearch:
         fits = [fit for guess in _guesses(self.values, pool) if (fit := self._refine(guess, pool))]
         distinct: list[Normal] = []
         for fit in sorted(fits, key=lambda fit: fit.log_det):
-            if not distinct or fit.log_det > distinct[-1].log_det + _SAME_LOG_DET:
+            if not any(_are_alike(fit, other) for other in distinct):
                 distinct.append(fit)
-        ends = (self._end(fit) for fit in distinct[:_MOST_ENDS])
+        ends = (self._end(fit, tol=1e-7, max_iter=60) for fit in distinct[:_MOST_ENDS])
         return [end for end in ends if end is not None]
 
     def _refine(self, guess: FloatArray, pool: FloatArray) -> Normal | None:
-        """Concentrate a guess; scale the fit so that the median row is where it should be."""
-        half = min(0.5 * (1 + (self.values.shape[1] + 1) / self.mass.sum()), 1.0)
-        wanted = min(half * self.mass.sum() / pool.sum(), 1.0)
+        """Concentrate a guess on the half of all rows that is closest to it.
+
+        The fit to that half is too narrow for a clean table and about right for one that is half
+        wrong. It is left so: the alternation widens a narrow start, but outliers that a wide one
+        lets in may stay.
+        """
+        half = 0.5 * (self.mass.sum() + self.values.shape[1] + 1)
+        wanted = min(half / pool.sum(), 1.0)
         try:
             fit = self._fit(guess)
             for _ in range(_CONCENTRATION_STEPS):
                 distances = fit.mahalanobis(self.values)
-                radius = weighted_quantile(distances, pool, wanted)
-                fit = self._fit(pool * (distances <= radius))
-            middle = weighted_quantile(fit.mahalanobis(self.values), pool, 0.5 * wanted / half)
+                fit = self._fit(pool * (distances <= weighted_quantiles(distances, pool, (wanted,))))
+            _ = fit.factor  # singular fits are found out here
         except SingularFitError:
             return None
-        if self.model.shrinkage > 0:
-            return fit
-        expected = chi2.median(len(fit.location)) / (1 - self.coupling)
-        return Normal(fit.location, fit.covariance * max(float(middle) / expected, 1e-300))
+        return fit
 
     def _fit(self, weights: FloatArray) -> Normal:
         return self.model.solve(
             weighted_moments(self.values, weights, diagonal=self.model.structure != "full")
         )
 
-    def _end(self, start: Normal) -> Candidate | None:
+    def _end(self, start: Normal, *, tol: float, max_iter: int) -> Candidate | None:
         """Alternate from a start; None if it collapses."""
-        result = alternate(self.model, self.rows, self.alpha, start, tol=1e-7, max_iter=60)
+        result = alternate(self.model, self.rows, self.alpha, start, tol=tol, max_iter=max_iter)
         if result.status is Status.COLLAPSED:
             return None
         inside = self.inside(result.theta)
@@ -149,47 +152,63 @@ class StartSearch:
 
 _CONCENTRATION_STEPS = 3
 _MOST_ENDS = 6
-_SAME_LOG_DET = 1e-3
 
 
-def weighted_quantile(values: FloatArray, mass: FloatArray, level: float) -> FloatArray:
-    """Return the smallest value below or at which lies at least `level` of the mass, per column.
+def _are_alike(one: Normal, other: Normal) -> bool:
+    """Whether two fits are so close that the alternation would bring them together."""
+    size = len(one.location)
+    if abs(one.log_det - other.log_det) > 0.02 * size:
+        return False
+    return bool(other.mahalanobis(one.location[None, :])[0] < 0.01 * size)
+
+
+def weighted_quantiles(
+    values: FloatArray, mass: FloatArray, levels: tuple[float, ...]
+) -> FloatArray:
+    """Return for each level the smallest value up to which lies that part of the mass, per column.
 
     Examples
     --------
     >>> import numpy as np
-    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), 0.5).item()
-    2.0
+    >>> weighted_quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), (0.25, 0.5))
+    array([1., 2.])
     """
-    order = np.argsort(values, axis=0, kind="stable")
-    cumulated = np.cumsum(mass[order], axis=0)
-    reached = cumulated >= (level - 1e-12) * cumulated[-1]
-    first = np.argmax(reached, axis=0)
-    chosen = np.take_along_axis(order, np.expand_dims(first, 0), axis=0)
-    quantile: FloatArray = np.take_along_axis(values, chosen, axis=0)[0]
-    return quantile
+    present = mass > 0
+    columns = np.ascontiguousarray(values[present].T)
+    mass = mass[present]
+    if (mass == mass[0]).all():
+        # The same definition, without a full sort.
+        ranks = [max(int(np.ceil((level - 1e-12) * len(mass))) - 1, 0) for level in levels]
+        parted = np.partition(columns, sorted(set(ranks)), axis=-1)
+        return np.moveaxis(parted[..., ranks], -1, 0)
+    order = np.argsort(columns, axis=-1, kind="stable")
+    cumulated = np.cumsum(mass[order], axis=-1)
+    reached = [cumulated >= (level - 1e-12) * mass.sum() for level in levels]
+    first = np.stack([np.argmax(r, axis=-1) for r in reached], axis=-1)
+    chosen = np.take_along_axis(order, first, axis=-1)
+    return np.moveaxis(np.take_along_axis(columns, chosen, axis=-1), -1, 0)
 
 
-def robust_spread(values: FloatArray, mass: FloatArray) -> FloatArray:
-    """Spread of each column: the first of some central ranges that is not zero.
+def centre_and_spread(values: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Median and robust spread of each column.
 
-    The interquartile range where it can be had; columns with many ties need a wider one. A
-    constant column has spread zero.
+    The spread is the first of some central ranges that is not zero: the interquartile range where
+    it can be had; columns with many ties need a wider one. A constant column has spread zero.
     """
-    spread = np.zeros(values.shape[1])
-    for tail in (0.25, 0.1, 0.025, 0.0):
-        if (spread > 0).all():
+    low, centre, high = weighted_quantiles(values, mass, (0.25, 0.5, 0.75))
+    spread = (high - low) / (2 * ndtri(0.75))
+    for tail in (0.1, 0.025, 0.001):
+        tied = spread == 0
+        if not tied.any():
             break
-        width = weighted_quantile(values, mass, 1 - tail) - weighted_quantile(values, mass, tail)
-        normal = 2 * ndtri(1 - max(tail, 0.001))
-        spread = np.where(spread > 0, spread, width / normal)
-    return spread
+        low, high = weighted_quantiles(values[:, tied], mass, (tail, 1 - tail))
+        spread[tied] = (high - low) / (2 * ndtri(1 - tail))
+    return centre, spread
 
 
 def _guesses(values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
     """Weights of the rows that may be clean, by several ideas."""
-    centre = weighted_quantile(values, mass, 0.5)
-    spread = robust_spread(values, mass)
+    centre, spread = centre_and_spread(values, mass)
     scaled = (values - centre) / np.where(spread > 0, spread, 1.0)
     yield mass
     yield _nearest_half(np.einsum("ij,ij->i", scaled, scaled), mass)
@@ -200,7 +219,7 @@ def _guesses(values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
 
 
 def _nearest_half(distances: FloatArray, mass: FloatArray) -> FloatArray:
-    return mass * (distances <= weighted_quantile(distances, mass, 0.5))
+    return mass * (distances <= weighted_quantiles(distances, mass, (0.5,)))
 
 
 def _bounded(scaled: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
@@ -221,11 +240,9 @@ def _eigenvector_distances(
     """Distances from the median with robust spreads along the eigenvectors of a scatter."""
     _, vectors = np.linalg.eigh(weighted_moments(transformed, mass, diagonal=False).scatter)
     rotated = scaled @ vectors
-    spread = robust_spread(rotated, mass)
-    centred = rotated - weighted_quantile(rotated, mass, 0.5)
-    distances: FloatArray = np.square(
-        centred / np.where(spread > 0, spread, 1.0)
-    ).sum(axis=1)
+    centre, spread = centre_and_spread(rotated, mass)
+    standard = (rotated - centre) / np.where(spread > 0, spread, 1.0)
+    distances: FloatArray = np.einsum("ij,ij->i", standard, standard)
     return distances
 
 

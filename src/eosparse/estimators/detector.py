@@ -199,7 +199,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         self.weights_ = judged.weights.astype(values.dtype)
         self.p_values_ = judged.p_values.astype(values.dtype)
         self.offset_ = -judged.cut
-        self.is_outlier_ = self._scores(values) < self.offset_
+        self.is_outlier_ = -judged.distances.astype(values.dtype) < self.offset_
         self.objective_ = fit.result.objective
         self.objective_history_ = np.array(fit.result.objective_history)
         self.n_iter_ = fit.result.n_iter

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ from eosparse.errors import (
     largest_stable_coupling,
     oas_shrinkage,
     weighted_moments,
-    weighted_quantile,
+    weighted_quantiles,
 )
 from eosparse.inference import DistanceLaw, FittedGamma, ScaledF, leave_one_out_distances
 from eosparse.rows import Coordinates, MemoryRows, choose_coordinates, spanned
@@ -44,6 +45,8 @@ ROWS_PER_COLUMN = 5.0
 FALLBACK_SHRINKAGE = 0.1
 # Efficiency of the location behind alpha="auto".
 AUTO_EFFICIENCY = 0.7
+# Up to this many numbers (128 MB) the working coordinates are kept; beyond, made block by block.
+_LARGEST_COPY = 2**24
 
 
 class DegenerateDataWarning(UserWarning):
@@ -115,18 +118,24 @@ class GaussianFit:
         """Squared Mahalanobis distances in the metric of the corrected covariance."""
         return (1 - self.coupling) * self.uncorrected_distances(values)
 
-    def log_relative_weights(self, values: FloatArray) -> FloatArray:
-        """Return log(T·w) as the training rows defined it, whatever batch the rows come in."""
-        errors = self.rows(values).map(lambda block: self.model.errors(block, self.theta))
-        log_weights: FloatArray = (self.result.objective - errors) / self.result.alpha
-        return log_weights + np.log(self.n_rows)
+    def relative_weights(self, uncorrected: FloatArray) -> FloatArray:
+        """Return T·w at given distances m, as the training rows defined it.
+
+        It does not depend on the batch in which a row comes.
+        """
+        relative: FloatArray = np.exp(self._log_peak - self.coupling * uncorrected / 2)
+        return relative
 
     def distance_at_weight(self, relative_weight: float) -> float:
         """Return the squared (corrected) distance at which T·w has a given value."""
-        at_centre = self.model.errors(self.theta.location[None, :], self.theta)[0]
-        log_peak = (self.result.objective - at_centre) / self.result.alpha + np.log(self.n_rows)
-        drop = log_peak - np.log(relative_weight)
-        return float((1 - self.coupling) * 2 * max(drop, 0.0) / self.coupling)
+        drop = max(self._log_peak - np.log(relative_weight), 0.0)
+        return float((1 - self.coupling) * 2 * drop / self.coupling)
+
+    @property
+    def _log_peak(self) -> float:
+        """Return log(T·w) of a row at the location itself."""
+        error = self.model.errors(self.theta.location[None, :], self.theta)[0]
+        return float((self.result.objective - error) / self.result.alpha + np.log(self.n_rows))
 
     def deviations(self, values: FloatArray) -> FloatArray:
         """Signed, standardised deviation of each column, whose squares sum to the distance.
@@ -218,9 +227,11 @@ class _Problem:
     def n_rows(self) -> float:
         return float(self.mass.sum())
 
-    @property
+    @cached_property
     def rows(self) -> MemoryRows:
-        return MemoryRows(self.values, self.prior, self.coordinates)
+        if self.values.size > _LARGEST_COPY:
+            return MemoryRows(self.values, self.prior, self.coordinates)
+        return MemoryRows(self.coordinates(self.values), self.prior)
 
     @property
     def shrinkage(self) -> float:
@@ -237,9 +248,9 @@ class _Problem:
         """Scatter in which no row weighs more than the median one, and its effective size."""
         mass = self.mass[self.sample]
         working = self.coordinates(self.values[self.sample])
-        centred = working - weighted_quantile(working, mass, 0.5)
+        centred = working - weighted_quantiles(working, mass, (0.5,))
         squares = np.einsum("ij,ij->i", centred, centred)
-        typical = max(float(weighted_quantile(squares, mass, 0.5)), 1e-300)
+        typical = max(weighted_quantiles(squares, mass, (0.5,)).item(), 1e-300)
         bound = 1 / np.maximum(1.0, squares / typical)
         weights = mass * bound
         size = weights.sum() ** 2 / float(weights @ bound)

@@ -55,7 +55,7 @@ class ReadOut:
 def read_out(fit: GaussianFit, values: FloatArray, mass: FloatArray, rule: Rule) -> ReadOut:
     """Judge the rows that a fit was made from."""
     uncorrected = fit.uncorrected_distances(values)
-    single = np.exp(fit.log_relative_weights(values)) / fit.n_rows
+    single = fit.relative_weights(uncorrected) / fit.n_rows
     weights = single * mass
     loo = fit.leave_one_out(uncorrected, single)
     law = fit.law(loo, weights, uncorrected)
@@ -91,12 +91,9 @@ def _distance_at_level(fit: GaussianFit, law: DistanceLaw, level: float) -> floa
 
     def excess(distance: float) -> float:
         uncorrected = np.array([distance / (1 - fit.coupling)])
-        log_weight = -fit.coupling * (uncorrected - weightless) / 2
-        loo = fit.leave_one_out(uncorrected, np.exp(log_weight) / fit.n_rows)
+        loo = fit.leave_one_out(uncorrected, fit.relative_weights(uncorrected) / fit.n_rows)
         return float(np.log(np.maximum(law.p_values(loo)[0], 1e-300)) - np.log(level))
 
-    # Squared distance at which T·w = 1, where the exponent of the weights is zero.
-    weightless = fit.distance_at_weight(1.0) / (1 - fit.coupling)
     high = 4.0 * fit.coordinates.n_features
     while excess(high) > 0 and high < 1e12:
         high *= 4.0

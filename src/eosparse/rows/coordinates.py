@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eosparse.core import FloatArray
-from eosparse.errors import robust_spread, weighted_quantile
+from eosparse.errors import centre_and_spread
 
 # Beyond this many spreads a row is as far as can be; its square still fits a float.
 _FARTHEST = 1e60
@@ -88,9 +88,9 @@ def choose_coordinates(values: FloatArray, mass: FloatArray) -> Coordinates:
     sample = np.asarray(values[mass > 0], dtype=np.float64)
     present = mass[mass > 0]
     with np.errstate(over="ignore"):
-        spread = robust_spread(sample, present)
-    scale = np.where(spread > 0, spread, 1.0)
-    around = (sample - weighted_quantile(sample, present, 0.5)) / scale
+        centre, spread = centre_and_spread(sample, present)
+        scale = np.where(spread > 0, spread, 1.0)
+        around = (sample - centre) / scale
     middle = int(np.argmin(np.square(np.clip(around, -_FARTHEST, _FARTHEST)).sum(axis=1)))
     return Coordinates(sample[middle], scale)
 

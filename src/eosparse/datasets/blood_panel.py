@@ -1,0 +1,100 @@
+"""A blood panel with the mistakes that such tables have.
+
+The table is synthetic: no person's data. It is drawn here, from a fixed seed, with means, spreads
+and correlations of the size that textbooks give for healthy adults, and then spoilt in the ways
+clinical tables are: a unit not converted, two columns swapped, a decimal point slipped, values
+that are each plausible but not together.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from eosparse.core import FloatArray
+
+COLUMNS = (
+    "haemoglobin_g_dl",
+    "haematocrit_pct",
+    "red_cells_10e12_l",
+    "glucose_mg_dl",
+    "creatinine_mg_dl",
+    "urea_mg_dl",
+    "sodium_mmol_l",
+    "potassium_mmol_l",
+)
+_MEAN = np.array([14.2, 42.6, 4.75, 92.0, 0.92, 31.0, 140.0, 4.2])
+_SPREAD = np.array([1.1, 3.1, 0.36, 8.5, 0.15, 7.5, 2.1, 0.32])
+_CORRELATION = {
+    ("haemoglobin_g_dl", "haematocrit_pct"): 0.95,
+    ("haemoglobin_g_dl", "red_cells_10e12_l"): 0.82,
+    ("haematocrit_pct", "red_cells_10e12_l"): 0.86,
+    ("creatinine_mg_dl", "urea_mg_dl"): 0.55,
+    ("haemoglobin_g_dl", "creatinine_mg_dl"): 0.30,
+    ("sodium_mmol_l", "potassium_mmol_l"): -0.20,
+    ("glucose_mg_dl", "urea_mg_dl"): 0.15,
+}
+
+
+class BloodPanel(NamedTuple):
+    """The table, its column names, and what was done to each row ("" if nothing)."""
+
+    X: FloatArray
+    feature_names: tuple[str, ...]
+    mistakes: tuple[str, ...]
+
+
+def load_blood_panel() -> BloodPanel:
+    """Return 400 synthetic blood panels, 16 of them spoilt.
+
+    Returns
+    -------
+    BloodPanel
+        The table, its column names, and the mistake made in each row.
+
+    Examples
+    --------
+    >>> from eosparse.datasets import load_blood_panel
+    >>> panel = load_blood_panel()
+    >>> panel.X.shape, sum(mistake != "" for mistake in panel.mistakes)
+    ((400, 8), 16)
+    """
+    rng = np.random.default_rng(20220222)
+    correlation = np.eye(len(COLUMNS))
+    for (one, other), value in _CORRELATION.items():
+        i, j = COLUMNS.index(one), COLUMNS.index(other)
+        correlation[i, j] = correlation[j, i] = value
+    drawn = rng.multivariate_normal(np.zeros(len(COLUMNS)), correlation, size=400)
+    X = _MEAN + _SPREAD * drawn
+    mistakes = [""] * len(X)
+    rows = rng.choice(len(X), size=16, replace=False)
+    for row, (name, spoil) in zip(rows, _MISTAKES * 4, strict=True):
+        spoil(X[row])
+        mistakes[row] = name
+    return BloodPanel(np.round(X, 2), COLUMNS, tuple(mistakes))
+
+
+def _unit(row: FloatArray) -> None:
+    row[3] /= 18.016  # mg/dl to mmol/l
+
+
+def _swap(row: FloatArray) -> None:
+    row[0], row[4] = row[4], row[0]
+
+
+def _slip(row: FloatArray) -> None:
+    row[7] *= 10
+
+
+def _mismatch(row: FloatArray) -> None:
+    # Another person's haematocrit: ordinary on its own, impossible beside the haemoglobin.
+    row[1] = _MEAN[1] - 1.6 * (row[1] - _MEAN[1]) - np.copysign(4.0, row[1] - _MEAN[1])
+
+
+_MISTAKES = [
+    ("glucose in mmol/l", _unit),
+    ("haemoglobin and creatinine swapped", _swap),
+    ("potassium: decimal point slipped", _slip),
+    ("haematocrit of another sample", _mismatch),
+]
