@@ -1,5 +1,6 @@
 """The paper itself: the closed form and the one loop."""
 
+from eosparse.core.acceleration import Extrapolates, extrapolated
 from eosparse.core.alternation import (
     Callback,
     CollapseError,
@@ -29,6 +30,7 @@ __all__ = [
     "CollapseError",
     "DescentError",
     "ErrorModel",
+    "Extrapolates",
     "FloatArray",
     "Iteration",
     "OptimalWeights",
@@ -41,6 +43,7 @@ __all__ = [
     "alpha_for_perplexity",
     "alpha_path",
     "alternate",
+    "extrapolated",
     "longest_plateau",
     "optimal_weights",
     "solve_from_weights",

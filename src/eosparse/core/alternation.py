@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
+from eosparse.core.acceleration import extrapolated
 from eosparse.core.weights import FloatArray, WeightSummary, optimal_weights
 
 Theta = TypeVar("Theta")
@@ -124,7 +125,9 @@ class Result(Generic[Theta]):
     alpha : float
         Regularisation.
     objective_history : tuple of float
-        The objective at each visited θ, never rising.
+        The objective at each θ, never rising.
+    n_iter : int
+        Number of passes over the rows, those taken back included.
     effective_size : float
         Kish's effective number of rows at the last θ.
     perplexity : float
@@ -136,6 +139,7 @@ class Result(Generic[Theta]):
     status: Status
     alpha: float
     objective_history: tuple[float, ...]
+    n_iter: int
     effective_size: float
     perplexity: float
     last: Theta
@@ -155,11 +159,6 @@ class Result(Generic[Theta]):
     def objective(self) -> float:
         """The objective at the last θ."""
         return self.objective_history[-1]
-
-    @property
-    def n_iter(self) -> int:
-        """Number of passes over the rows."""
-        return len(self.objective_history)
 
 
 def visit(
@@ -196,6 +195,7 @@ def alternate(
     tol: float = 1e-12,
     max_iter: int = 1000,
     callback: Callback | None = None,
+    accelerate: bool = True,
 ) -> Result[Theta]:
     """Minimise the entropic objective from a starting θ.
 
@@ -215,6 +215,8 @@ def alternate(
         Most passes over the rows.
     callback : callable, optional
         Called with an `Iteration` after each pass; returning True stops.
+    accelerate : bool, default=True
+        Extrapolate the steps of models that can; a step that does not descend is taken back.
 
     Returns
     -------
@@ -228,32 +230,47 @@ def alternate(
     """
     history: list[float] = []
     summary: WeightSummary | None = None
+    reached, n_passes = theta, 0
+    plain: Theta | None = None  # the step to take should an extrapolated one not descend
 
     def ended(status: Status) -> Result[Theta]:
         size = (summary.kish_size, summary.perplexity) if summary else (np.nan, np.nan)
-        return Result(status, alpha, tuple(history), *size, reached)
+        return Result(status, alpha, tuple(history), n_passes, *size, reached)
 
-    reached = theta
     try:
-        for number in range(1, max_iter + 1):
-            passed = visit(model, rows, theta, alpha)
+        for n_passes in range(1, max_iter + 1):
+            passed = _visit_or_none(model, rows, theta, alpha)
+            if plain is not None and (passed is None or passed.summary.objective > history[-1]):
+                theta, plain = plain, None
+                continue
+            if passed is None:
+                return ended(Status.COLLAPSED)
             summary, reached = passed.summary, theta
             history.append(summary.objective)
-            if summary.kish_size < model.smallest_size:
-                return ended(Status.COLLAPSED)
             if _has_settled(history, tol):
                 return ended(Status.CONVERGED)
-            iteration = Iteration(number, alpha, summary.objective, summary.kish_size, theta)
+            iteration = Iteration(n_passes, alpha, summary.objective, summary.kish_size, theta)
             if callback is not None and callback(iteration):
                 return ended(Status.INTERRUPTED)
-            theta = model.solve(passed.statistics)
-    except CollapseError:
-        return ended(Status.COLLAPSED)
+            solved = model.solve(passed.statistics)
+            further = extrapolated(model, theta, solved, alpha) if accelerate else None
+            theta, plain = (solved, None) if further is None else (further, solved)
     except KeyboardInterrupt:
         if summary is None:
             raise
         return ended(Status.INTERRUPTED)
     return ended(Status.MAX_ITER)
+
+
+def _visit_or_none(
+    model: ErrorModel[Block, Theta, Stats], rows: Rows[Block], theta: Theta, alpha: float
+) -> Visit[Stats] | None:
+    """Visit the rows; None if θ has collapsed."""
+    try:
+        passed = visit(model, rows, theta, alpha)
+    except CollapseError:
+        return None
+    return passed if passed.summary.kish_size >= model.smallest_size else None
 
 
 # Rounding in the errors of badly conditioned data, relative to the objective.

@@ -208,6 +208,20 @@ class GaussianError:
             scatter.flat[:: len(scatter) + 1] += self.shrinkage * self.target
         return Normal(statistics.mean, scatter)
 
+    def extrapolate(self, before: Normal, after: Normal, alpha: float) -> Normal | None:
+        """Over-relax the location and the inverse covariance by 1/(1-c).
+
+        On Gaussian rows the plain step leaves a part c of every error; this one leaves none of it
+        to first order. None where the result would have no covariance.
+        """
+        c = self.coupling(alpha)
+        if not 0.0 < c < 0.95:
+            return None
+        factor = 1 / (1 - c)
+        location = before.location + factor * (after.location - before.location)
+        covariance = _relaxed_covariance(before, after.covariance, factor)
+        return None if covariance is None else Normal(location, covariance)
+
     @property
     def off_span_variance(self) -> float:
         """Return the variance along directions that the rows do not span.
@@ -215,3 +229,28 @@ class GaussianError:
         Without shrinkage all rows agree there to rounding, and so must a new row.
         """
         return max(self.shrinkage, _RANK_TOLERANCE**2) * self.target
+
+
+def _relaxed_covariance(before: Normal, after: FloatArray, factor: float) -> FloatArray | None:
+    """Move the inverse covariance `factor` times as far as from `before` to `after`.
+
+    Seen from coordinates in which `before` is the identity, so that no inverse is ill-conditioned.
+    """
+    if after.ndim == 1:
+        precision = 1 + factor * (before.covariance / after - 1)
+        return before.covariance / precision if (precision > _LEAST_PRECISION).all() else None
+    half = solve_triangular(before.factor, after, lower=True, check_finite=False)
+    seen = solve_triangular(before.factor, half.T, lower=True, check_finite=False)
+    ratios, vectors = np.linalg.eigh((seen + seen.T) / 2)
+    if not (ratios > 0).all():
+        return None
+    precision = 1 + factor * (1 / ratios - 1)
+    if not (precision > _LEAST_PRECISION).all():
+        return None
+    root = before.factor @ (vectors / np.sqrt(precision))
+    relaxed: FloatArray = root @ root.T
+    return relaxed
+
+
+# An extrapolated inverse covariance may fall to this part of the former one in any direction.
+_LEAST_PRECISION = 0.1

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.stats import f as f_law
-from scipy.stats import gamma
+from scipy.special import fdtrc, gammaincc
 
 from eosparse.core import FloatArray
 
@@ -51,7 +50,7 @@ class ScaledF:
         n = max(self.location_size, 1 + 1e-9)
         # (1 + 1/n): the location is estimated too. n/(n-1): the scatter is around it.
         scale = (1 + 1 / n) * n / (n - 1) * self.n_dimensions * degrees / tail
-        p: FloatArray = f_law.sf(np.asarray(distances) / scale, self.n_dimensions, tail)
+        p: FloatArray = fdtrc(self.n_dimensions, tail, np.asarray(distances) / scale)
         return p
 
 
@@ -80,7 +79,7 @@ class FittedGamma:
 
     def p_values(self, distances: FloatArray) -> FloatArray:
         """Return the probability of a distance at least as large."""
-        p: FloatArray = gamma.sf(distances, self.shape, scale=self.scale)
+        p: FloatArray = gammaincc(self.shape, np.asarray(distances) / self.scale)
         return p
 
 

@@ -26,19 +26,20 @@ class MemoryRows:
         Prior weights.
     prepare : callable
         Applied to each block, such as a change of coordinates.
-    block_size : int
-        Rows per block.
+    block_numbers : int
+        About how many numbers a block holds.
     """
 
     values: FloatArray
     prior: FloatArray | None = None
     prepare: Callable[[FloatArray], FloatArray] = _as_float64
-    block_size: int = 8192
+    block_numbers: int = 2**17
 
     def blocks(self) -> Iterator[tuple[FloatArray, FloatArray | None]]:
         """Yield the prepared blocks with their prior weights."""
-        for start in range(0, len(self.values), self.block_size):
-            part = slice(start, start + self.block_size)
+        size = max(256, self.block_numbers // max(self.values.shape[1], 1))
+        for start in range(0, len(self.values), size):
+            part = slice(start, start + size)
             prior = None if self.prior is None else self.prior[part]
             yield self.prepare(self.values[part]), prior
 
