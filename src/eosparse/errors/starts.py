@@ -29,9 +29,10 @@ from eosparse.errors.gaussian import GaussianError, Normal, SingularFitError, we
 
 @dataclass(frozen=True)
 class Candidate:
-    """An end of the alternation, and the part of all rows that its 99 % ellipsoid holds."""
+    """An end of the alternation at some c, and the part of all rows in its 99 % ellipsoid."""
 
     result: Result[Normal]
+    coupling: float
     inside: FloatArray
     coverage: float
 
@@ -124,7 +125,9 @@ class StartSearch:
         if result.status is Status.COLLAPSED:
             return None
         inside = self.inside(result.theta)
-        return Candidate(result, inside, float(self.mass @ inside / self.mass.sum()))
+        return Candidate(
+            result, self.coupling, inside, float(self.mass @ inside / self.mass.sum())
+        )
 
     @property
     def coupling(self) -> float:
@@ -143,7 +146,7 @@ class StartSearch:
             weights = self.mass * np.exp(-self.coupling * (distances - distances.min()) / 2)
             moments = weighted_moments(distances[:, None], weights, diagonal=True)
             mean, variance = float(moments.mean[0]), float(moments.scatter[0])
-            scale = max(variance, 1e-12 * mean**2) / mean
+            scale = max(variance, 1e-12 * mean**2, 1e-300) / max(mean, 1e-300)
             shape = mean / scale
         untilted = scale / max(1 - self.coupling * scale / 2, 0.05)
         inside: FloatArray = distances <= gamma.ppf(0.99, shape, scale=untilted)
@@ -212,9 +215,9 @@ def _guesses(values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
     scaled = (values - centre) / np.where(spread > 0, spread, 1.0)
     yield mass
     yield _nearest_half(np.einsum("ij,ij->i", scaled, scaled), mass)
-    for transformed in _bounded(scaled, mass):
+    for transformed in _bounded(scaled):
         yield _nearest_half(_eigenvector_distances(scaled, transformed, mass), mass)
-    if np.count_nonzero(mass) > 2 * values.shape[1]:
+    if mass.sum() > 2 * values.shape[1]:
         yield from _kurtosis_splits(values, mass)
 
 
@@ -222,14 +225,9 @@ def _nearest_half(distances: FloatArray, mass: FloatArray) -> FloatArray:
     return mass * (distances <= weighted_quantiles(distances, mass, (0.5,)))
 
 
-def _bounded(scaled: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
-    """Transformations that outliers can hardly move: tanh, normal scores, spatial signs."""
+def _bounded(scaled: FloatArray) -> Iterator[FloatArray]:
+    """Transformations that outliers can hardly move: tanh and spatial signs."""
     yield np.tanh(scaled)
-    order = np.argsort(scaled, axis=0, kind="stable")
-    ranks = np.empty_like(scaled)
-    cumulated = np.cumsum(mass[order], axis=0) - mass[order] / 2
-    np.put_along_axis(ranks, order, cumulated / mass.sum(), axis=0)
-    yield ndtri(np.clip(ranks, 1e-9, 1 - 1e-9))
     length = np.linalg.norm(scaled, axis=1, keepdims=True)
     yield scaled / np.where(length > 0, length, 1.0)
 

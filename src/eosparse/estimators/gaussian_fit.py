@@ -24,6 +24,7 @@ from eosparse.core import (
     solve_from_weights,
 )
 from eosparse.errors import (
+    Candidate,
     GaussianError,
     Normal,
     StartSearch,
@@ -36,15 +37,16 @@ from eosparse.errors import (
     weighted_moments,
     weighted_quantiles,
 )
-from eosparse.inference import DistanceLaw, FittedGamma, ScaledF, leave_one_out_distances
+from eosparse.inference import DistanceLaw, FittedGamma, ScaledF, SelfPull
 from eosparse.rows import Coordinates, MemoryRows, choose_coordinates, spanned
 
 # With fewer rows per column than this, "auto" shrinks the covariance.
 ROWS_PER_COLUMN = 5.0
 # "auto" shrinkage of data whose bulk satisfies an exact relation, so that no other fit exists.
 FALLBACK_SHRINKAGE = 0.1
-# Efficiency of the location behind alpha="auto".
+# Efficiency of the location behind alpha="auto", and the lower one that looks for masked groups.
 AUTO_EFFICIENCY = 0.7
+BOLD_EFFICIENCY = 0.4
 # Up to this many numbers (128 MB) the working coordinates are kept; beyond, made block by block.
 _LARGEST_COPY = 2**24
 
@@ -118,24 +120,22 @@ class GaussianFit:
         """Squared Mahalanobis distances in the metric of the corrected covariance."""
         return (1 - self.coupling) * self.uncorrected_distances(values)
 
-    def relative_weights(self, uncorrected: FloatArray) -> FloatArray:
-        """Return T·w at given distances m, as the training rows defined it.
-
-        It does not depend on the batch in which a row comes.
-        """
-        relative: FloatArray = np.exp(self._log_peak - self.coupling * uncorrected / 2)
-        return relative
+    @cached_property
+    def pull(self) -> SelfPull:
+        """How the weight of a training row depends on its distance, and moves the fit."""
+        leverage = {
+            "full": 1 - self.model.shrinkage,
+            "diag": 3 / self.model.n_features,
+            "spherical": 1 / self.model.n_features,
+        }[self.model.structure]
+        at_location = self.model.errors(self.theta.location[None, :], self.theta)[0]
+        log_peak = (self.result.objective - at_location) / self.result.alpha
+        return SelfPull(self.coupling, float(np.exp(log_peak)), leverage)
 
     def distance_at_weight(self, relative_weight: float) -> float:
         """Return the squared (corrected) distance at which T·w has a given value."""
-        drop = max(self._log_peak - np.log(relative_weight), 0.0)
-        return float((1 - self.coupling) * 2 * drop / self.coupling)
-
-    @property
-    def _log_peak(self) -> float:
-        """Return log(T·w) of a row at the location itself."""
-        error = self.model.errors(self.theta.location[None, :], self.theta)[0]
-        return float((self.result.objective - error) / self.result.alpha + np.log(self.n_rows))
+        drop = np.log(self.pull.peak * self.n_rows / relative_weight)
+        return float((1 - self.coupling) * 2 * max(drop, 0.0) / self.coupling)
 
     def deviations(self, values: FloatArray) -> FloatArray:
         """Signed, standardised deviation of each column, whose squares sum to the distance.
@@ -160,22 +160,16 @@ class GaussianFit:
             white[keep] += rest[keep] / np.sqrt(self.model.off_span_variance)
         return white * np.sqrt(1 - self.coupling)
 
-    def leave_one_out(self, distances: FloatArray, weights: FloatArray) -> FloatArray:
-        """Corrected distances of training rows from the fit without them."""
-        leverage = {
-            "full": 1 - self.model.shrinkage,
-            "diag": 3 / self.model.n_features,
-            "spherical": 1 / self.model.n_features,
-        }[self.model.structure]
-        return leave_one_out_distances(distances, weights, self.coupling, leverage)
-
-    def law(self, loo: FloatArray, weights: FloatArray, uncorrected: FloatArray) -> DistanceLaw:
-        """Law of the distance of a new row that belongs."""
+    def law(self, uncorrected: FloatArray, weights: FloatArray) -> DistanceLaw:
+        """Law of the distance of a new row that belongs, from those of the training rows."""
+        loo = self.pull.undone(uncorrected)
+        mean = float(weights @ loo)
         if self.model.structure == "full" and self.model.shrinkage == 0.0:
-            return ScaledF.of_fit(self.coordinates.rank, self.result.effective_size, self.coupling)
+            size = self.result.effective_size
+            law = ScaledF.of_fit(self.coordinates.rank, size, self.coupling)
+            return law.matched(mean, self.pull)
         # The weights fall with m; what they do to the law of loo follows from the slope of m.
-        mean, mean_loo = float(weights @ uncorrected), float(weights @ loo)
-        slope = (1 - self.coupling) * mean**2 / mean_loo**2 if mean_loo > 0 else 1.0
+        slope = (1 - self.coupling) * (float(weights @ uncorrected) / max(mean, 1e-300)) ** 2
         return FittedGamma.of_weighted(loo, weights, self.coupling / 2 * slope)
 
 
@@ -203,12 +197,14 @@ def fit_gaussian(
     warnings.warn(
         "the bulk of the rows satisfies an exact linear relation between columns (most alike: "
         f"{_most_dependent(coordinates, values[sample], feature_names)}), so its covariance has no "
-        f"inverse. The covariance is shrunk by {FALLBACK_SHRINKAGE}; p-values are approximate. "
-        "Leave out one of the columns, or set shrinkage yourself.",
+        f"inverse. The covariance is shrunk by {FALLBACK_SHRINKAGE} and the start is uniform; p-values "
+        "are approximate. Leave out one of the columns, or set shrinkage yourself.",
         DegenerateDataWarning,
         stacklevel=4,
     )
-    return replace(problem, options=replace(options, shrinkage=FALLBACK_SHRINKAGE)).fit()
+    # A robust start would look for the exact relation again.
+    milder = replace(options, shrinkage=FALLBACK_SHRINKAGE, start="uniform")
+    return replace(problem, options=milder).fit()
 
 
 @dataclass(frozen=True)
@@ -258,11 +254,14 @@ class _Problem:
 
     def fit(self) -> GaussianFit:
         model, dimension = self._model()
-        options = self.options
-        if options.perplexity is not None:
-            return self._fit_perplexity(model, dimension, options.perplexity)
+        if self.options.perplexity is not None:
+            return self._fit_perplexity(model, dimension, self.options.perplexity)
         coupling = self._coupling(model, dimension)
-        return self._fit_at(model, coupling, dimension)
+        start = self._start(model, coupling, dimension)
+        if isinstance(start, Candidate):
+            coupling, start = self._unmasked(model, dimension, coupling, start)
+            start = self._widened(start, coupling)
+        return self._fit_at(model, coupling, start)
 
     def _model(self) -> tuple[GaussianError, float]:
         """Return the error model, and the number of dimensions that it effectively fits."""
@@ -285,23 +284,17 @@ class _Problem:
         wanted = coupling_for_efficiency(AUTO_EFFICIENCY, dimension)
         return min(wanted, self._stable(dimension, self.n_rows))
 
-    def _stable(self, dimension: float, n_rows: float) -> float:
+    def _stable(self, dimension: float, n_rows: float, safety: float = 2.0) -> float:
         """Largest safe c; up to half of the rows may turn out not to belong."""
         parameters = covariance_parameters(self.options.structure, dimension)
-        return largest_stable_coupling(parameters, n_rows / 2)
+        return largest_stable_coupling(parameters, n_rows / 2, safety)
 
-    def _fit_at(
-        self, model: GaussianError, coupling: float, dimension: float, start: Normal | None = None
-    ) -> GaussianFit:
-        options = self.options
-        model = replace(model, target=model.target * (1 - min(coupling, 0.5)))
-        alpha = model.alpha(coupling)
-        if start is None:
-            start = self._start(model, coupling, dimension)
+    def _fit_at(self, model: GaussianError, coupling: float, start: Normal) -> GaussianFit:
+        options, model = self.options, self._targeted(model, coupling)
         result = alternate(
             model,
             self.rows,
-            alpha,
+            model.alpha(coupling),
             start,
             tol=options.tol,
             max_iter=options.max_iter,
@@ -311,51 +304,47 @@ class _Problem:
             _ = result.theta  # raises, with the reason and the remedy
         return GaussianFit(self.coordinates, model, result, self.n_rows)
 
+    def _targeted(self, model: GaussianError, coupling: float) -> GaussianError:
+        """Shrink towards a variance as much too small as the weighted scatter is."""
+        return replace(model, target=model.target * (1 - min(coupling, 0.5)))
+
     def _fit_perplexity(
         self, model: GaussianError, dimension: float, perplexity: float
     ) -> GaussianFit:
         """Fit with the alpha at which the solution itself has the wanted perplexity."""
         safe = self._coupling(model, dimension)
-        fits = {safe: self._fit_at(model, safe, dimension)}
+        found = self._start(model, safe, dimension)
+        start = self._widened(found, safe) if isinstance(found, Candidate) else found
 
         def excess(log_coupling: float) -> float:
-            coupling = float(np.exp(log_coupling))
-            start = fits[safe].theta
-            fits[coupling] = self._fit_at(model, coupling, dimension, start)
-            return float(np.log(fits[coupling].result.perplexity / perplexity))
+            fit = self._fit_at(model, float(np.exp(log_coupling)), start)
+            return float(np.log(fit.result.perplexity / perplexity))
 
-        high, low = np.log(safe), np.log(safe * 1e-4)
-        if fits[safe].result.perplexity > perplexity:
-            high = np.log(min(0.95, 8 * safe))
-            if excess(high) > 0:
-                raise ValueError(f"perplexity={perplexity!r} is too small for a stable fit.")
-        elif excess(low) < 0:
+        low, high = np.log(safe * 1e-5), np.log(min(8 * safe, 0.9))
+        if excess(np.log(safe)) < 0:
+            high = np.log(safe)
+        if excess(low) < 0 or excess(high) > 0:
             raise ValueError(
-                f"perplexity={perplexity!r} cannot be reached with {self.n_rows:g} rows."
+                f"perplexity={perplexity!r} cannot be reached with {self.n_rows:g} rows; values "
+                "from about half of the rows to almost all of them can."
             )
-        root = float(np.exp(brentq(excess, low, high, xtol=1e-10)))
-        return fits[root] if root in fits else self._fit_at(
-            model, root, dimension, fits[safe].theta
-        )
+        return self._fit_at(model, float(np.exp(brentq(excess, low, high, xtol=1e-10))), start)
 
-    def _start(self, model: GaussianError, coupling: float, dimension: float) -> Normal:
+    def _start(
+        self, model: GaussianError, coupling: float, dimension: float
+    ) -> Normal | Candidate:
         start = self.options.start
         if isinstance(start, str) and start == "deterministic":
-            return self._searched_start(model, coupling, dimension)
+            return self._searched(model, self._on_sample(coupling, dimension))
         weights: FloatArray = np.ones(len(self.values))
         if isinstance(start, str) and start == "random":
             weights = self.random_state.uniform(size=len(self.values))
         elif not isinstance(start, str):
             weights = start
-        return solve_from_weights(model, self.rows, weights)
+        return solve_from_weights(self._targeted(model, coupling), self.rows, weights)
 
-    def _searched_start(self, model: GaussianError, coupling: float, dimension: float) -> Normal:
-        values, mass = self.coordinates(self.values[self.sample]), self.mass[self.sample]
-        used = coupling
-        if len(self.sample) < len(self.values):
-            used = min(coupling, self._stable(dimension, float(mass.sum())))
-        rows = MemoryRows(values, mass)
-        best = StartSearch(model, values, mass, rows, model.alpha(used)).best()
+    def _searched(self, model: GaussianError, coupling: float) -> Candidate:
+        best = self._search(model, coupling)
         if best is None:
             raise CollapseError(
                 f"every start collapsed at alpha={model.alpha(coupling):.6g}: too few rows keep "
@@ -366,10 +355,58 @@ class _Problem:
                 f"no solution holds half of the rows; the one that holds most, {best.coverage:.0%}, "
                 "is reported. The rows may form several groups, or be far from Gaussian.",
                 MaskingWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
-        found = best.result.theta
-        return Normal(found.location, found.covariance * (1 - coupling) / (1 - used))
+        return best
+
+    def _search(self, model: GaussianError, coupling: float) -> Candidate | None:
+        model = self._targeted(model, coupling)
+        values, mass = self.coordinates(self.values[self.sample]), self.mass[self.sample]
+        rows = MemoryRows(values, mass)
+        return StartSearch(model, values, mass, rows, model.alpha(coupling)).best()
+
+    def _on_sample(self, coupling: float, dimension: float) -> float:
+        """Return c as the rows of the sample, if fewer than all, can bear it."""
+        if len(self.sample) == len(self.values):
+            return coupling
+        return min(coupling, self._stable(dimension, self._sample_size))
+
+    @property
+    def _sample_size(self) -> float:
+        return float(self.mass[self.sample].sum())
+
+    def _unmasked(
+        self, model: GaussianError, dimension: float, coupling: float, found: Candidate
+    ) -> tuple[float, Candidate]:
+        """Look with a smaller alpha, if that is free, for a group that the start includes.
+
+        On clean rows both agree but for noise. A bold solution that leaves out a tenth of the rows
+        and has a significantly smaller determinant has found a group; its alpha is used then.
+        """
+        is_free = self.options.alpha == "auto" and self.options.efficiency is None
+        enough = self._sample_size >= 50 * self.coordinates.rank and model.shrinkage == 0.0
+        if not (is_free and enough and self.options.structure == "full"):
+            return coupling, found
+        bold = min(
+            coupling_for_efficiency(BOLD_EFFICIENCY, dimension),
+            self._stable(dimension, self._sample_size, safety=1.3),
+        )
+        other = self._search(model, bold)
+        if other is None or not 0.5 <= other.coverage < 0.9:
+            return coupling, found
+        gain = _corrected_log_det(found) - _corrected_log_det(other)
+        noise = np.sqrt(2 * dimension / (other.result.effective_size * (1 - bold**2) ** 2))
+        return (bold, other) if gain > 4 * noise else (coupling, found)
+
+    def _widened(self, found: Candidate, coupling: float) -> Normal:
+        """Return the fit found on the sample, scaled to the c used on all rows."""
+        theta, used = found.result.theta, found.coupling
+        return Normal(theta.location, theta.covariance * (1 - coupling) / (1 - used))
+
+
+def _corrected_log_det(found: Candidate) -> float:
+    theta = found.result.theta
+    return theta.log_det - len(theta.location) * float(np.log(1 - found.coupling))
 
 
 def _sample(mass: FloatArray, n_features: int) -> FloatArray:
@@ -385,9 +422,9 @@ def _span(
     coordinates: Coordinates, values: FloatArray, mass: FloatArray, sample: FloatArray
 ) -> Coordinates:
     """Reduce to the span of the rows; all rows are asked only if the sample is deficient."""
-    reduced = spanned(coordinates, values[sample])
+    reduced = spanned(coordinates, values[sample], mass[sample])
     if reduced.basis is not None and len(sample) < len(values):
-        return spanned(coordinates, values[mass > 0])
+        return spanned(coordinates, values[mass > 0], mass[mass > 0])
     return reduced
 
 

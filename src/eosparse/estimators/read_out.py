@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
 from eosparse.core import FloatArray
 from eosparse.estimators.gaussian_fit import GaussianFit
@@ -55,11 +54,9 @@ class ReadOut:
 def read_out(fit: GaussianFit, values: FloatArray, mass: FloatArray, rule: Rule) -> ReadOut:
     """Judge the rows that a fit was made from."""
     uncorrected = fit.uncorrected_distances(values)
-    single = fit.relative_weights(uncorrected) / fit.n_rows
-    weights = single * mass
-    loo = fit.leave_one_out(uncorrected, single)
-    law = fit.law(loo, weights, uncorrected)
-    p_values = law.p_values(loo)
+    weights = fit.pull.weights(uncorrected) * mass
+    law = fit.law(uncorrected, weights)
+    p_values = law.p_values(fit.pull.undone(uncorrected))
     distances = (1 - fit.coupling) * uncorrected
     cut = _cut(fit, distances, p_values, mass, law, rule)
     return ReadOut(distances, weights, p_values, law, cut)
@@ -83,21 +80,7 @@ def _cut(
         rejected = float(mass[p_values <= largest].sum()) if largest > 0 else 0.0
         # What the next row would have needed: with nothing rejected, the level of a first one.
         level = rule.value * max(rejected, 1.0) / float(mass.sum())
-    return _distance_at_level(fit, law, level)
-
-
-def _distance_at_level(fit: GaussianFit, law: DistanceLaw, level: float) -> float:
-    """Corrected distance at which a training row has a given p-value."""
-
-    def excess(distance: float) -> float:
-        uncorrected = np.array([distance / (1 - fit.coupling)])
-        loo = fit.leave_one_out(uncorrected, fit.relative_weights(uncorrected) / fit.n_rows)
-        return float(np.log(np.maximum(law.p_values(loo)[0], 1e-300)) - np.log(level))
-
-    high = 4.0 * fit.coordinates.n_features
-    while excess(high) > 0 and high < 1e12:
-        high *= 4.0
-    return float(brentq(excess, 0.0, high, xtol=1e-10)) if excess(high) < 0 else high
+    return float((1 - fit.coupling) * fit.pull.done(np.array([law.distance_at(level)]))[0])
 
 
 def _farthest_share(distances: FloatArray, mass: FloatArray, share: float) -> float:

@@ -4,7 +4,7 @@ from eosparse.inference.distance_law import (
     DistanceLaw,
     FittedGamma,
     ScaledF,
-    leave_one_out_distances,
+    SelfPull,
 )
 from eosparse.inference.explanation import Explanation
 from eosparse.inference.false_discovery import benjamini_hochberg
@@ -14,6 +14,6 @@ __all__ = [
     "Explanation",
     "FittedGamma",
     "ScaledF",
+    "SelfPull",
     "benjamini_hochberg",
-    "leave_one_out_distances",
 ]

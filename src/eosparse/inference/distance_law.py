@@ -2,16 +2,17 @@
 
 A row that took part in the fit pulled the fit towards itself; a new row did not. Training rows are
 therefore first given the distance they would have had from a fit without them
-(`leave_one_out_distances`), and then one law serves both.
+(`SelfPull`), and then one law serves both.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from scipy.special import fdtrc, gammaincc
+from scipy.special import fdtrc, fdtri, gammaincc, gammainccinv
+from scipy.stats import f as f_law
 
 from eosparse.core import FloatArray
 
@@ -23,6 +24,55 @@ class DistanceLaw(Protocol):
         """Return the probability of a distance at least as large."""
         ...
 
+    def distance_at(self, level: float, /) -> float:
+        """Return the distance with a given p-value."""
+        ...
+
+
+@dataclass(frozen=True)
+class SelfPull:
+    """How a training row's own weight brings the fit closer to it.
+
+    Taking out weight ω of the fit changes ``m = y'V⁻¹y`` to ``m / (1 - ω - ω m)`` exactly, if the
+    other weights stay. They follow, which repeats the step with factor c, so ω = w/(1-c).
+
+    Attributes
+    ----------
+    coupling : float
+        c in ``w = peak · exp(-c·m/2)``.
+    peak : float
+        Weight of a row at the location itself.
+    leverage : float
+        How much of a row's pull goes along its own direction: 1 for a full covariance, less for a
+        structured or shrunk one.
+    """
+
+    coupling: float
+    peak: float
+    leverage: float = 1.0
+
+    def weights(self, distances: FloatArray) -> FloatArray:
+        """Return the weight of a row at a distance m in the metric of the uncorrected V."""
+        weights: FloatArray = self.peak * np.exp(-self.coupling * distances / 2)
+        return weights
+
+    def undone(self, distances: FloatArray) -> FloatArray:
+        """Return the corrected distance from the fit without the row, to first order."""
+        pull = self.weights(distances) / (1 - self.coupling)
+        left = np.maximum(1 - pull - self.leverage * pull * distances, 1e-3)
+        loo: FloatArray = (1 - self.coupling) * distances / left
+        return loo
+
+    def done(self, loo: FloatArray) -> FloatArray:
+        """Return the distance m of a training row from its leave-one-out distance."""
+        m = loo / (1 - self.coupling)
+        for _ in range(100):
+            pull = self.weights(m) / (1 - self.coupling)
+            before, m = m, loo * (1 - pull) / (1 - self.coupling + self.leverage * pull * loo)
+            if np.allclose(before, m, rtol=1e-13, atol=0.0):
+                break
+        return m
+
 
 @dataclass(frozen=True)
 class ScaledF:
@@ -31,11 +81,21 @@ class ScaledF:
     For the classical estimates from n Gaussian rows it is exact. For EOS, the variance of the
     corrected estimates at the Gaussian is that of classical ones from fewer rows: with Kish's size
     n and c = 1/(αD), from n(1-c²) rows for the location and n(1-c²)² for the covariance.
+
+    Attributes
+    ----------
+    n_dimensions : int
+        Number of columns, or of independent ones.
+    location_size, covariance_size : float
+        Rows from which classical estimates would vary as much.
+    stretch : float
+        Factor on the distances; see `matched`.
     """
 
     n_dimensions: int
     location_size: float
     covariance_size: float
+    stretch: float = 1.0
 
     @classmethod
     def of_fit(cls, n_dimensions: int, kish_size: float, coupling: float) -> ScaledF:
@@ -43,15 +103,38 @@ class ScaledF:
         kept = 1 - coupling**2
         return cls(n_dimensions, kish_size * kept, kish_size * kept**2)
 
+    def matched(self, mean: float, pull: SelfPull) -> ScaledF:
+        """Stretch the law so that its mean under the weights is the one observed.
+
+        The weights' feedback on the covariance leaves a bias of second order, which grows towards
+        collapse. It shows in the weighted mean of the leave-one-out distances, to which outliers
+        contribute nothing.
+        """
+        levels = (np.arange(1024) + 0.5) / 1024
+        distances = self._scale * fdtri(self.n_dimensions, self._tail, levels)
+        weights = pull.weights(pull.done(distances))
+        return replace(self, stretch=mean / float(weights @ distances / weights.sum()))
+
     def p_values(self, distances: FloatArray) -> FloatArray:
         """Return the probability of a distance at least as large."""
-        degrees = self.covariance_size - 1
-        tail = max(degrees - self.n_dimensions + 1, 1e-3)
+        scaled = np.asarray(distances, dtype=np.float64) / self._scale
+        p: FloatArray = fdtrc(self.n_dimensions, self._tail, scaled)
+        return p
+
+    def distance_at(self, level: float) -> float:
+        """Return the distance with a given p-value."""
+        return float(self._scale * f_law.isf(level, self.n_dimensions, self._tail))
+
+    @property
+    def _tail(self) -> float:
+        return max(self.covariance_size - self.n_dimensions, 1e-3)
+
+    @property
+    def _scale(self) -> float:
         n = max(self.location_size, 1 + 1e-9)
         # (1 + 1/n): the location is estimated too. n/(n-1): the scatter is around it.
-        scale = (1 + 1 / n) * n / (n - 1) * self.n_dimensions * degrees / tail
-        p: FloatArray = fdtrc(self.n_dimensions, tail, np.asarray(distances) / scale)
-        return p
+        inflation = (1 + 1 / n) * n / (n - 1) * (self.covariance_size - 1) / self._tail
+        return self.stretch * inflation * self.n_dimensions
 
 
 @dataclass(frozen=True)
@@ -72,7 +155,7 @@ class FittedGamma:
         Outliers have no weight, so they do not spoil the fit. Weights proportional to
         ``exp(-tilt·distance)`` turn a gamma law with rate r into one with rate r + tilt.
         """
-        mean = float(weights @ distances)
+        mean = max(float(weights @ distances), 1e-100)
         variance = max(float(weights @ np.square(distances - mean)), 1e-12 * mean**2)
         rate = mean / variance
         return cls(mean**2 / variance, 1 / max(rate - tilt, 0.2 * rate))
@@ -82,28 +165,6 @@ class FittedGamma:
         p: FloatArray = gammaincc(self.shape, np.asarray(distances) / self.scale)
         return p
 
-
-def leave_one_out_distances(
-    distances: FloatArray, weights: FloatArray, coupling: float, leverage: float = 1.0
-) -> FloatArray:
-    """Return the corrected distances of training rows from the fit without them, to first order.
-
-    Taking out weight ω of the fit changes ``m = y'V⁻¹y`` to ``m / (1 - ω - ω m)`` exactly, if the
-    other weights stay. They follow, which repeats the step with factor c, so ω = w/(1-c).
-
-    Parameters
-    ----------
-    distances : array of shape (n_samples,)
-        Squared distances m in the metric of the uncorrected V.
-    weights : array of shape (n_samples,)
-        Weight of one row (per unit of its prior), summing to one over all.
-    coupling : float
-        c = 1/(αD).
-    leverage : float, default=1.0
-        How much of a row's own pull goes along its own direction: 1 for a full covariance, less
-        for a structured or shrunk one.
-    """
-    pull = weights / (1 - coupling)
-    left = np.maximum(1 - pull - leverage * pull * distances, 1e-3)
-    loo: FloatArray = (1 - coupling) * distances / left
-    return loo
+    def distance_at(self, level: float) -> float:
+        """Return the distance with a given p-value."""
+        return float(self.scale * gammainccinv(self.shape, level))

@@ -95,7 +95,7 @@ def choose_coordinates(values: FloatArray, mass: FloatArray) -> Coordinates:
     return Coordinates(sample[middle], scale)
 
 
-def spanned(coordinates: Coordinates, values: FloatArray) -> Coordinates:
+def spanned(coordinates: Coordinates, values: FloatArray, mass: FloatArray) -> Coordinates:
     """Return the coordinates reduced to the span of the rows, if that is smaller.
 
     Each row is first brought to unit length, which changes no span, so that one enormous row
@@ -103,7 +103,9 @@ def spanned(coordinates: Coordinates, values: FloatArray) -> Coordinates:
     """
     scaled = coordinates.scaled(values)
     length = np.linalg.norm(scaled, axis=1)
-    directions = scaled[length > 0] / length[length > 0, None]
+    directions = scaled[length > 0] * (np.sqrt(mass) / np.where(length > 0, length, 1.0))[
+        length > 0, None
+    ]
     if len(directions) >= coordinates.n_features:
         squares, vectors = np.linalg.eigh(directions.T @ directions)
         singular, vectors = np.sqrt(np.maximum(squares, 0.0))[::-1], vectors[:, ::-1]
@@ -113,4 +115,7 @@ def spanned(coordinates: Coordinates, values: FloatArray) -> Coordinates:
     rank = int(np.count_nonzero(singular > _RANK_TOLERANCE * max(singular, default=1.0)))
     if rank == coordinates.n_features:
         return coordinates
-    return Coordinates(coordinates.origin, coordinates.scale, vectors[:, :rank])
+    basis = vectors[:, :rank]
+    # A direction and its opposite are the same; choose one, so that equal spans give equal bases.
+    peaks = np.take_along_axis(basis, np.abs(basis).argmax(axis=0)[None, :], axis=0)
+    return Coordinates(coordinates.origin, coordinates.scale, basis * np.sign(peaks))
