@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import xlogy
+from scipy.special import expit, xlogy
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -55,13 +55,14 @@ class WeightSummary:
 
     def share_beside(self, other: WeightSummary) -> float:
         """Part of the total weight that these rows keep when `other` rows join them."""
-        gap = np.clip((other.objective - self.objective) / self.alpha, -745.0, 745.0)
-        return float(1.0 / (1.0 + np.exp(-gap)))
+        with np.errstate(over="ignore"):
+            return float(expit((np.float64(other.objective) - self.objective) / self.alpha))
 
     def __add__(self, other: WeightSummary) -> WeightSummary:
         mine, theirs = self.share_beside(other), other.share_beside(self)
         low, high = sorted((self.objective, other.objective))
-        joined = low - self.alpha * np.log1p(np.exp(-min((high - low) / self.alpha, 745.0)))
+        with np.errstate(over="ignore"):
+            joined = low - self.alpha * np.log1p(np.exp(-(np.float64(high) - low) / self.alpha))
         mixing = -float(xlogy(mine, mine) + xlogy(theirs, theirs))
         return WeightSummary(
             alpha=self.alpha,

@@ -32,6 +32,8 @@ _CORRELATION = {
     ("haematocrit_pct", "red_cells_10e12_l"): 0.86,
     ("creatinine_mg_dl", "urea_mg_dl"): 0.55,
     ("haemoglobin_g_dl", "creatinine_mg_dl"): 0.30,
+    ("haematocrit_pct", "creatinine_mg_dl"): 0.28,
+    ("red_cells_10e12_l", "creatinine_mg_dl"): 0.25,
     ("sodium_mmol_l", "potassium_mmol_l"): -0.20,
     ("glucose_mg_dl", "urea_mg_dl"): 0.15,
 }

@@ -1,0 +1,93 @@
+"""``python -m eosparse.cli.demo``: the main job, on data that ship with the package."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from eosparse import EOSDetector
+from eosparse.core import FloatArray
+from eosparse.datasets import load_blood_panel
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Flag the rows of a blood panel that do not belong, say why, and draw them."""
+    parser = argparse.ArgumentParser(prog="python -m eosparse.cli.demo", description=main.__doc__)
+    parser.add_argument("--picture", type=Path, default=Path("demo.png"), help="PNG to write")
+    options = parser.parse_args(arguments)
+    panel = load_blood_panel()
+    detector = EOSDetector().fit(_named(panel.X, panel.feature_names))
+    print(report(detector, panel.X, panel.feature_names, panel.mistakes))
+    draw(detector, panel.X, panel.feature_names, options.picture)
+    print(f"\nPicture: {options.picture}")
+
+
+def _named(X: FloatArray, names: Sequence[str]) -> object:
+    """Return a DataFrame where pandas is installed, else the array."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return X
+    return pd.DataFrame(X, columns=list(names))
+
+
+def report(
+    detector: EOSDetector, X: FloatArray, names: Sequence[str], mistakes: Sequence[str]
+) -> str:
+    """Return the flagged rows with p-values and reasons, as text."""
+    flagged = np.flatnonzero(detector.is_outlier_)
+    flagged = flagged[np.argsort(detector.p_values_[flagged], kind="stable")]
+    explanation = detector.explain(_named(X, names))
+    planted = sum(mistake != "" for mistake in mistakes)
+    hits = sum(mistakes[row] != "" for row in flagged)
+    lines = [
+        f"{len(X)} blood panels (synthetic), {X.shape[1]} columns; alpha={detector.alpha_:.3f} "
+        f"chosen, {detector.n_iter_} passes, {detector.status_}.",
+        f"{len(flagged)} rows do not belong (false-discovery rate {detector.fdr:g}):",
+        "",
+        f"{'row':>4}  {'p-value':>8}  why",
+    ]
+    for row in flagged:
+        reasons = [
+            f"{names[column]}={X[row, column]:g} ({share:.0%})"
+            for column, share in _top(explanation.contributions[row])
+        ]
+        lines.append(f"{row:>4}  {_readable(detector.p_values_[row]):>8}  {', '.join(reasons)}")
+    lines += ["", f"Mistakes planted: {planted}; found: {hits}; false alarms: {len(flagged) - hits}."]
+    return "\n".join(lines)
+
+
+def _readable(p_value: float) -> str:
+    return "< 1e-99" if p_value < 1e-99 else f"{p_value:.1e}"
+
+
+def _top(contributions: FloatArray) -> list[tuple[int, float]]:
+    """Columns that together make up most of a distance, at most three."""
+    shares = contributions / contributions.sum()
+    order = np.argsort(-shares, kind="stable")[:3]
+    return [(int(i), float(shares[i])) for i in order if shares[i] >= 0.1]
+
+
+def draw(detector: EOSDetector, X: FloatArray, names: Sequence[str], picture: Path) -> None:
+    """Write the picture: two columns with their ellipses, and the distances of all rows."""
+    from eosparse.plots import OutlierMapDisplay, ToleranceEllipseDisplay
+
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("the picture needs matplotlib: pip install 'eosparse[plots]'.") from error
+    figure = Figure(figsize=(11, 4.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    table = _named(X, names)
+    ToleranceEllipseDisplay.from_estimator(detector, table, (0, 1), ax=left)
+    OutlierMapDisplay.from_estimator(detector, table, ax=right)
+    left.set_title("Two of eight columns")
+    right.set_title("All columns together")
+    figure.savefig(picture, dpi=120)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Algorithm 1: descent, statuses, callbacks, and models of one's own."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from eosparse.core import (
+    CollapseError,
+    DescentError,
+    Status,
+    alpha_path,
+    alternate,
+    longest_plateau,
+    optimal_weights,
+    solve_from_weights,
+    visit,
+)
+from eosparse.errors import GaussianError, Moments, weighted_moments
+from eosparse.rows import MemoryRows
+
+
+@dataclass(frozen=True)
+class SquaredDistance:
+    """g = |x - θ|²: with one centre, EOS is Gaussian mean shift."""
+
+    smallest_size: float = 1.0
+
+    def errors(self, block, theta):
+        return np.square(block - theta).sum(axis=1)
+
+    def statistics(self, block, weights):
+        return weighted_moments(block, weights, diagonal=True)
+
+    def solve(self, statistics: Moments):
+        return statistics.mean
+
+
+@dataclass(frozen=True)
+class Wrong(SquaredDistance):
+    """A model whose fit walks away from the minimum."""
+
+    def solve(self, statistics: Moments):
+        return statistics.mean + 5.0
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 4)) @ rng.normal(size=(4, 4))
+    X[:40] += 12.0
+    return X
+
+
+def gaussian_start(X, model):
+    return solve_from_weights(model, MemoryRows(X), np.ones(len(X)))
+
+
+def test_mean_shift_is_found_by_an_independent_iteration(table):
+    alpha = 30.0
+    centre = table[100].copy()
+    result = alternate(SquaredDistance(), MemoryRows(table), alpha, centre, tol=1e-15)
+    for _ in range(5000):
+        kernel = np.exp(-np.square(table - centre).sum(axis=1) / (2 * alpha / 2))
+        centre = kernel @ table / kernel.sum()
+    np.testing.assert_allclose(result.theta, centre, rtol=1e-6)
+
+
+def test_objective_never_rises_and_ends_converged(table):
+    model = GaussianError(4)
+    result = alternate(model, MemoryRows(table), 0.7, gaussian_start(table, model))
+    assert result.status is Status.CONVERGED
+    assert (np.diff(result.objective_history) <= 1e-12).all()
+    assert result.objective == result.objective_history[-1]
+    assert 1 < result.effective_size < len(table)
+
+
+def test_acceleration_leads_to_the_plain_answer_in_fewer_passes(table):
+    model = GaussianError(4)
+    start = gaussian_start(table, model)
+    plain, fast = (
+        alternate(model, MemoryRows(table), 0.5, start, tol=0.0, accelerate=accelerate)
+        for accelerate in (False, True)
+    )
+    np.testing.assert_allclose(fast.theta.covariance, plain.theta.covariance, rtol=1e-6)
+    assert fast.objective == pytest.approx(plain.objective, abs=1e-12)
+    assert fast.n_iter < plain.n_iter
+
+
+@pytest.mark.parametrize("block_numbers", [4 * 256, 4 * 300, 10**6])
+def test_blocks_change_nothing(table, block_numbers):
+    X = np.tile(table, (3, 1))
+    model = GaussianError(4)
+    start = gaussian_start(X, model)
+    whole = visit(model, MemoryRows(X, block_numbers=10**9), start, 0.6)
+    parts = visit(model, MemoryRows(X, block_numbers=block_numbers), start, 0.6)
+    assert parts.summary.objective == pytest.approx(whole.summary.objective, rel=1e-13)
+    np.testing.assert_allclose(parts.statistics.mean, whole.statistics.mean, rtol=1e-11)
+    np.testing.assert_allclose(parts.statistics.scatter, whole.statistics.scatter, rtol=1e-11)
+
+
+def test_blocks_without_prior_mass_are_left_out(table):
+    prior = np.ones(len(table))
+    prior[:256] = 0.0
+    model = GaussianError(4)
+    start = gaussian_start(table, model)
+    rows = MemoryRows(table, prior, block_numbers=4 * 256)
+    kept = visit(model, MemoryRows(table[256:]), start, 0.6)
+    np.testing.assert_allclose(visit(model, rows, start, 0.6).statistics.mean, kept.statistics.mean)
+
+
+def test_collapse_is_named_and_gives_no_answer(table):
+    model = GaussianError(4, smallest_size=10.0)
+    result = alternate(model, MemoryRows(table), 0.9 / 4, gaussian_start(table, model))
+    assert result.status is Status.COLLAPSED
+    with pytest.raises(CollapseError, match="larger alpha"):
+        _ = result.theta
+
+
+def test_max_iter_is_reported(table):
+    model = GaussianError(4)
+    result = alternate(model, MemoryRows(table), 0.6, gaussian_start(table, model), max_iter=2)
+    assert result.status is Status.MAX_ITER
+    assert result.n_iter == 2
+
+
+def test_a_callback_sees_every_iteration_and_can_stop(table):
+    model, seen = GaussianError(4), []
+
+    def callback(iteration):
+        seen.append(iteration.objective)
+        return iteration.number == 3
+
+    result = alternate(
+        model, MemoryRows(table), 0.6, gaussian_start(table, model), callback=callback
+    )
+    assert result.status is Status.INTERRUPTED
+    assert tuple(seen) == result.objective_history
+
+
+def test_an_interrupt_keeps_the_state_reached(table):
+    model = GaussianError(4)
+
+    def callback(iteration):
+        if iteration.number == 2:
+            raise KeyboardInterrupt
+
+    result = alternate(
+        model, MemoryRows(table), 0.6, gaussian_start(table, model), callback=callback
+    )
+    assert result.status is Status.INTERRUPTED
+    assert np.isfinite(result.theta.location).all()
+
+
+def test_a_model_that_climbs_is_found_out(table):
+    with pytest.raises(DescentError, match="rose"):
+        alternate(Wrong(), MemoryRows(table), 50.0, table.mean(axis=0))
+
+
+def test_random_starts_lie_in_the_hull(table):
+    weights = np.random.default_rng(0).uniform(size=len(table))
+    theta = solve_from_weights(GaussianError(4), MemoryRows(table), weights)
+    np.testing.assert_allclose(theta.location, np.average(table, axis=0, weights=weights))
+
+
+def test_the_last_pass_agrees_with_the_closed_form(table):
+    model = GaussianError(4)
+    result = alternate(model, MemoryRows(table), 0.7, gaussian_start(table, model))
+    solution = optimal_weights(model.errors(table, result.theta), 0.7)
+    assert solution.objective == pytest.approx(result.objective, rel=1e-12)
+    assert solution.kish_size == pytest.approx(result.effective_size, rel=1e-9)
+
+
+def test_a_path_is_warm_started_and_ends_at_collapse(table):
+    model = GaussianError(4, smallest_size=10.0)
+    alphas = [5.0, 1.0, 0.6, 0.2, 0.1]
+    results = alpha_path(model, MemoryRows(table), alphas, gaussian_start(table, model))
+    assert [result.alpha for result in results] == alphas[: len(results)]
+    assert results[-1].status is Status.COLLAPSED
+    assert all(result.status is Status.CONVERGED for result in results[:-1])
+    sizes = [result.effective_size for result in results[:-1]]
+    assert (np.diff(sizes) < 0).all()
+
+
+def test_longest_plateau_of_a_constant_is_all_of_it():
+    assert longest_plateau([5, 5, 5], 0) == slice(0, 3)
+    assert longest_plateau([], 0) == slice(0, 0)
