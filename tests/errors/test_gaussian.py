@@ -45,11 +45,10 @@ def test_error_is_minus_the_log_density_per_column(table):
     )
 
 
-@pytest.mark.parametrize("structure", ["full", "diag", "spherical"])
-@pytest.mark.parametrize("shrinkage", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("structure", "shrinkage"), [("full", 0.0), ("full", 0.3), ("diag", 0.0), ("spherical", 0.0)]
+)
 def test_solve_minimises_the_weighted_error(table, structure, shrinkage):
-    if structure != "full" and shrinkage:
-        pytest.skip("only the full structure is shrunk")
     model = GaussianError(3, structure, shrinkage, target=0.7)
     rng = np.random.default_rng(2)
     weights = rng.dirichlet(np.ones(len(table)))

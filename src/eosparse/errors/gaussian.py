@@ -237,6 +237,8 @@ def _relaxed_covariance(before: Normal, after: FloatArray, factor: float) -> Flo
     Seen from coordinates in which `before` is the identity, so that no inverse is ill-conditioned.
     """
     if after.ndim == 1:
+        if not (after > 0).all():
+            return None
         precision = 1 + factor * (before.covariance / after - 1)
         return before.covariance / precision if (precision > _LEAST_PRECISION).all() else None
     half = solve_triangular(before.factor, after, lower=True, check_finite=False)

@@ -102,7 +102,9 @@ class StartSearch:
         wrong. It is left so: the alternation widens a narrow start, but outliers that a wide one
         lets in may stay.
         """
-        half = 0.5 * (self.mass.sum() + self.values.shape[1] + 1)
+        # Without shrinkage a fit needs more rows than columns; this many break down last.
+        spare = self.values.shape[1] + 1 if self.model.shrinkage == 0 else 1
+        half = 0.5 * (self.mass.sum() + spare)
         wanted = min(half / pool.sum(), 1.0)
         try:
             fit = self._fit(guess)

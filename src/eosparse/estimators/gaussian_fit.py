@@ -294,7 +294,7 @@ class _Problem:
         result = alternate(
             model,
             self.rows,
-            model.alpha(coupling),
+            model.alpha(coupling) if options.alpha == "auto" else options.alpha,
             start,
             tol=options.tol,
             max_iter=options.max_iter,

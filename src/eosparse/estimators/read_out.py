@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from eosparse.core import FloatArray
+from eosparse.errors import weighted_quantiles
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.inference import DistanceLaw, benjamini_hochberg
 
@@ -84,11 +85,7 @@ def _cut(
 
 
 def _farthest_share(distances: FloatArray, mass: FloatArray, share: float) -> float:
-    """Half-way between the last flagged and the first kept distance."""
-    order = np.argsort(-distances, kind="stable")
-    taken = np.cumsum(mass[order]) <= share * mass.sum() + 1e-9
-    n_flagged = int(np.count_nonzero(taken))
-    if n_flagged == 0:
-        return float(distances.max())
-    kept = distances[order[min(n_flagged, len(order) - 1)]]
-    return float((distances[order[n_flagged - 1]] + kept) / 2)
+    """Half-way between the last kept and the first flagged distance."""
+    kept = weighted_quantiles(distances, mass, (1 - share,)).item()
+    beyond = distances[(distances > kept) & (mass > 0)]
+    return float((kept + beyond.min()) / 2) if beyond.size else float(kept)
