@@ -182,7 +182,7 @@ def test_a_masked_group_is_found_by_the_bolder_alpha():
     assert detector.is_outlier_[:700].mean() < 0.02
     masked = EOSDetector(efficiency=0.7).fit(X)
     assert masked.alpha_ > detector.alpha_
-    assert not masked.is_outlier_.any()
+    assert masked.is_outlier_[700:].mean() < 0.1
 
 
 def test_path_jumps_to_the_true_number_and_stays(spoilt):

@@ -5,7 +5,8 @@ the answer is decided by where the alternation starts and which of its ends is b
 
 1. *Guess* subsets of rows that may be clean: the half closest to the centre in several robust
    metrics, the larger side of a split along directions of extreme kurtosis, and all rows.
-2. *Concentrate* each: refit on the half closest to the fit, a few times.
+2. *Concentrate* each: refit on the half closest to the fit, a few times. Keep the fit to all rows
+   as well.
 3. *Alternate* from each distinct one.
 4. *Admit* an end only if its ellipsoid holds at least half of the rows: otherwise a tight minority
    would win by its small determinant. Among those admitted, the smallest determinant decides.
@@ -88,7 +89,8 @@ class StartSearch:
     def _candidates(self, pool: FloatArray) -> list[Candidate]:
         """Ends of the alternation from every distinct guess."""
         fits = [fit for guess in _guesses(self.values, pool) if (fit := self._refine(guess, pool))]
-        distinct: list[Normal] = []
+        # The classical fit too, unconcentrated: ties may make every half of the rows singular.
+        distinct: list[Normal] = [self._fit(pool)]
         for fit in sorted(fits, key=lambda fit: fit.log_det):
             if not any(_are_alike(fit, other) for other in distinct):
                 distinct.append(fit)

@@ -7,6 +7,7 @@ outcome, `GaussianFit`, answers for any row, seen or new.
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -47,6 +48,8 @@ FALLBACK_SHRINKAGE = 0.1
 # Efficiency of the location behind alpha="auto", and the lower one that looks for masked groups.
 AUTO_EFFICIENCY = 0.7
 BOLD_EFFICIENCY = 0.4
+# How often "auto" may double alpha to escape a collapse.
+_MOST_RELAXATIONS = 5
 # Up to this many numbers (128 MB) the working coordinates are kept; beyond, made block by block.
 _LARGEST_COPY = 2**24
 
@@ -246,22 +249,38 @@ class _Problem:
         working = self.coordinates(self.values[self.sample])
         centred = working - weighted_quantiles(working, mass, (0.5,))
         squares = np.einsum("ij,ij->i", centred, centred)
-        typical = max(weighted_quantiles(squares, mass, (0.5,)).item(), 1e-300)
+        # Rows equal to the centre, which may be most of them, say nothing about a typical distance.
+        apart = squares > 0
+        typical = weighted_quantiles(squares[apart], mass[apart], (0.5,)).item()
         bound = 1 / np.maximum(1.0, squares / typical)
         weights = mass * bound
         size = weights.sum() ** 2 / float(weights @ bound)
         return weighted_moments(working, weights, diagonal=False).scatter, size
 
     def fit(self) -> GaussianFit:
-        model, dimension = self._model()
-        if self.options.perplexity is not None:
-            return self._fit_perplexity(model, dimension, self.options.perplexity)
+        (model, dimension), options = self._model(), self.options
+        if options.perplexity is not None:
+            return self._fit_perplexity(model, dimension, options.perplexity)
         coupling = self._coupling(model, dimension)
+        # A collapse without shrinkage is met by shrinkage; one in spite of it by a larger alpha.
+        may_relax = self._is_alpha_free and (model.shrinkage > 0 or options.structure != "full")
+        for attempt in range(_MOST_RELAXATIONS if may_relax else 0):
+            with suppress(CollapseError):
+                return self._fit_from_start(model, coupling / 2**attempt, dimension)
+        return self._fit_from_start(model, coupling, dimension)
+
+    def _fit_from_start(
+        self, model: GaussianError, coupling: float, dimension: float
+    ) -> GaussianFit:
         start = self._start(model, coupling, dimension)
         if isinstance(start, Candidate):
             coupling, start = self._unmasked(model, dimension, coupling, start)
             start = self._widened(start, coupling)
         return self._fit_at(model, coupling, start)
+
+    @property
+    def _is_alpha_free(self) -> bool:
+        return self.options.alpha == "auto" and self.options.efficiency is None
 
     def _model(self) -> tuple[GaussianError, float]:
         """Return the error model, and the number of dimensions that it effectively fits."""
@@ -383,9 +402,8 @@ class _Problem:
         On clean rows both agree but for noise. A bold solution that leaves out a tenth of the rows
         and has a significantly smaller determinant has found a group; its alpha is used then.
         """
-        is_free = self.options.alpha == "auto" and self.options.efficiency is None
         enough = self._sample_size >= 50 * self.coordinates.rank and model.shrinkage == 0.0
-        if not (is_free and enough and self.options.structure == "full"):
+        if not (self._is_alpha_free and enough and self.options.structure == "full"):
             return coupling, found
         bold = min(
             coupling_for_efficiency(BOLD_EFFICIENCY, dimension),
