@@ -86,7 +86,10 @@ def run(scale: float) -> None:
     if scale < 1:
         paths = [path for path in paths if path.stat().st_size < 200_000]
     raw = run_units(unit, [{"path": p, "method": m} for p in paths for m in METHODS])
-    print("\nnot run or failed:", raw.loc[raw["AUC-ROC"].isna(), ["set", "method"]].to_numpy().tolist())
+    print(
+        "\nnot run or failed:",
+        raw.loc[raw["AUC-ROC"].isna(), ["set", "method"]].to_numpy().tolist(),
+    )
     wide = raw.pivot_table(index="set", columns="method", values="AUC-ROC")[list(METHODS)]
     published = pd.read_csv(folder / "adbench_published.csv", index_col=0)
     best = published.mean().nlargest(4).index

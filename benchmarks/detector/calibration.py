@@ -10,7 +10,9 @@ from eosparse.datasets import make_contaminated
 
 
 def unit(n_samples: int, n_features: int, inliers: str, repetition: int) -> list[Row]:
-    X, _ = make_contaminated(2 * n_samples, n_features, 0.0, inliers=inliers, random_state=repetition)
+    X = make_contaminated(
+        2 * n_samples, n_features, 0.0, inliers=inliers, random_state=repetition
+    ).X
     seen, new = X[:n_samples], X[n_samples:]
     detector = EOSDetector(level=0.01).fit(seen)
     return [

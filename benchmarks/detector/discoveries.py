@@ -49,5 +49,5 @@ def run(scale: float) -> None:
     table = table.sort_values(by, kind="stable")
     report("detector_b", "b. False discoveries and recall at fdr=0.05", raw, table)
     ours = table[table["method"] == "eosparse"]
-    excess = ours["false discoveries"] - ours["false discoveries ±"]
-    print(f"\nsettings whose interval lies above .05: {np.count_nonzero(excess > 0.05)} of {len(ours)}")
+    n_above = np.count_nonzero(ours["false discoveries"] - ours["false discoveries ±"] > 0.05)
+    print(f"\nsettings whose interval lies above .05: {n_above} of {len(ours)}")

@@ -118,9 +118,7 @@ ESTIMATORS: dict[str, Callable[[np.ndarray], Estimate]] = {
 IN_R: dict[str, Callable[[np.ndarray], Estimate]] = {
     "FastMCD (R)": _in_r("covMcd(X)"),
     "DetMCD (R)": _in_r('covMcd(X, nsamp = "deterministic")'),
-    "OGK (R)": _in_r(
-        "with(covOGK(X, sigmamu = scaleTau2), list(center = wcenter, cov = wcov))"
-    ),
+    "OGK (R)": _in_r("with(covOGK(X, sigmamu = scaleTau2), list(center = wcenter, cov = wcov))"),
     "comedian (R)": _in_r("covComed(X)"),
 }
 

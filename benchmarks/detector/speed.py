@@ -16,7 +16,7 @@ from eosparse.datasets import make_contaminated
 
 
 def run(scale: float) -> None:
-    X, truth = make_contaminated(20_000, 20, 0.2, random_state=0)
+    X, _ = make_contaminated(20_000, 20, 0.2, random_state=0)
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # for R
     repeats = max(1, round(3 * scale))
     rows = []

@@ -66,7 +66,8 @@ def test_weights_are_the_closed_form(fitted, spoilt):
     """T·w depends on the squared distance alone, with slope -c/2 in the metric of V."""
     c = 1 / (fitted.alpha_ * 6)
     near = fitted.weights_ > 1e-12
-    slope = np.polyfit(fitted.mahalanobis(spoilt.X)[near] / (1 - c), np.log(fitted.weights_[near]), 1)
+    uncorrected = fitted.mahalanobis(spoilt.X)[near] / (1 - c)
+    slope = np.polyfit(uncorrected, np.log(fitted.weights_[near]), 1)
     assert slope[0] == pytest.approx(-c / 2, rel=1e-6)
 
 
@@ -240,7 +241,8 @@ def test_same_seed_same_bits(spoilt):
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames_and_names(spoilt, frame):
     names = [f"gene_{i}" for i in range(6)]
-    table = frame(spoilt.X, schema=names) if frame is pl.DataFrame else frame(spoilt.X, columns=names)
+    given = {"schema": names} if frame is pl.DataFrame else {"columns": names}
+    table = frame(spoilt.X, **given)
     detector = EOSDetector().fit(table)
     assert detector.feature_names_in_.tolist() == names
     assert detector.get_feature_names_out().tolist() == names

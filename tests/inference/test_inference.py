@@ -67,9 +67,7 @@ def test_a_gamma_law_is_recovered_from_tilted_weights():
     assert law.scale == pytest.approx(2.0, rel=0.05)
 
 
-@given(
-    arrays(np.float64, st.integers(1, 50), elements=st.floats(1e-9, 1.0)), st.floats(0.01, 0.5)
-)
+@given(arrays(np.float64, st.integers(1, 50), elements=st.floats(1e-9, 1.0)), st.floats(0.01, 0.5))
 def test_benjamini_hochberg_agrees_with_scipy(p_values, fdr):
     cut = benjamini_hochberg(p_values, fdr, np.ones(len(p_values)))
     adjusted = stats.false_discovery_control(p_values)

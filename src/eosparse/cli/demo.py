@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"\nPicture: {options.picture}")
 
 
-def _named(X: FloatArray, names: Sequence[str]) -> object:
+def _named(X: FloatArray, names: Sequence[str]) -> Any:
     """Return a DataFrame where pandas is installed, else the array."""
     try:
         import pandas as pd
@@ -39,7 +40,7 @@ def report(
 ) -> str:
     """Return the flagged rows with p-values and reasons, as text."""
     flagged = np.flatnonzero(detector.is_outlier_)
-    flagged = flagged[np.argsort(detector.p_values_[flagged], kind="stable")]
+    flagged = flagged[np.argsort(detector.p_values_[flagged], kind="stable")].tolist()
     explanation = detector.explain(_named(X, names))
     planted = sum(mistake != "" for mistake in mistakes)
     hits = sum(mistakes[row] != "" for row in flagged)
@@ -56,7 +57,10 @@ def report(
             for column, share in _top(explanation.contributions[row])
         ]
         lines.append(f"{row:>4}  {_readable(detector.p_values_[row]):>8}  {', '.join(reasons)}")
-    lines += ["", f"Mistakes planted: {planted}; found: {hits}; false alarms: {len(flagged) - hits}."]
+    lines += [
+        "",
+        f"Mistakes planted: {planted}; found: {hits}; false alarms: {len(flagged) - hits}.",
+    ]
     return "\n".join(lines)
 
 

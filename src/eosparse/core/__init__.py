@@ -16,9 +16,9 @@ from eosparse.core.alternation import (
     solve_from_weights,
     visit,
 )
+from eosparse.core.arrays import BoolArray, FloatArray, IntArray
 from eosparse.core.path import alpha_path, longest_plateau
 from eosparse.core.weights import (
-    FloatArray,
     OptimalWeights,
     WeightSummary,
     alpha_for_perplexity,
@@ -26,12 +26,14 @@ from eosparse.core.weights import (
 )
 
 __all__ = [
+    "BoolArray",
     "Callback",
     "CollapseError",
     "DescentError",
     "ErrorModel",
     "Extrapolates",
     "FloatArray",
+    "IntArray",
     "Iteration",
     "OptimalWeights",
     "Result",

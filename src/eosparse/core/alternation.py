@@ -16,7 +16,8 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from eosparse.core.acceleration import extrapolated
-from eosparse.core.weights import FloatArray, WeightSummary, optimal_weights
+from eosparse.core.arrays import FloatArray
+from eosparse.core.weights import WeightSummary, optimal_weights
 
 Theta = TypeVar("Theta")
 Block = TypeVar("Block")

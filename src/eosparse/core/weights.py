@@ -12,14 +12,13 @@ Without a prior, u_t = 1. A prior of k equals the same row k times.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 
-FloatArray = NDArray[np.floating[Any]]
+from eosparse.core.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,8 @@ def alpha_for_perplexity(
     unit = (g / 2.0 - lowest / 2.0) / (spread / 2.0)
 
     def excess(log_alpha: float) -> float:
-        return optimal_weights(unit, np.exp(log_alpha), u).summary.entropy - np.log(perplexity)
+        entropy = optimal_weights(unit, float(np.exp(log_alpha)), u).summary.entropy
+        return entropy - float(np.log(perplexity))
 
     smallest_gap = unit[present & (unit > 0)].min()
     low, high = np.log(smallest_gap) - 12.0, 12.0

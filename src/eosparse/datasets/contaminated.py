@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from eosparse.core import FloatArray
+from eosparse.core import BoolArray, FloatArray
 
 Outliers = Literal["uniform", "clustered", "radial"]
 Inliers = Literal["independent", "autoregressive", "factor"]
@@ -16,7 +16,7 @@ class Contaminated(NamedTuple):
     """Rows, and which of them are outliers."""
 
     X: FloatArray
-    is_outlier: FloatArray
+    is_outlier: BoolArray
 
 
 def make_contaminated(
@@ -80,16 +80,15 @@ def _root(n_features: int, inliers: Inliers, rng: np.random.Generator) -> FloatA
     """Return a matrix whose product with its transpose is the covariance of the inliers."""
     match inliers:
         case "independent":
-            return np.eye(n_features)
+            covariance = np.eye(n_features)
         case "autoregressive":
             gap = np.abs(np.subtract.outer(np.arange(n_features), np.arange(n_features)))
-            root: FloatArray = np.linalg.cholesky(0.5**gap)
-            return root
+            covariance = 0.5**gap
         case "factor":
             loadings = rng.standard_normal((n_features, n_features))
             covariance = loadings @ loadings.T / n_features + 0.1 * np.eye(n_features)
-            root = np.linalg.cholesky(covariance)
-            return root
-    raise ValueError(
-        f"inliers={inliers!r} must be 'independent', 'autoregressive' or 'factor'."
-    )
+        case _:
+            raise ValueError(
+                f"inliers={inliers!r} must be 'independent', 'autoregressive' or 'factor'."
+            )
+    return np.asarray(np.linalg.cholesky(covariance))

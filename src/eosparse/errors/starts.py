@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import gamma
 
-from eosparse.core import FloatArray, Result, Rows, Status, alternate
+from eosparse.core import BoolArray, FloatArray, Result, Rows, Status, alternate
 from eosparse.errors.gaussian import GaussianError, Normal, SingularFitError, weighted_moments
 
 
@@ -34,7 +34,7 @@ class Candidate:
 
     result: Result[Normal]
     coupling: float
-    inside: FloatArray
+    inside: BoolArray
     coverage: float
 
     @property
@@ -112,7 +112,9 @@ class StartSearch:
             fit = self._fit(guess)
             for _ in range(_CONCENTRATION_STEPS):
                 distances = fit.mahalanobis(self.values)
-                fit = self._fit(pool * (distances <= weighted_quantiles(distances, pool, (wanted,))))
+                fit = self._fit(
+                    pool * (distances <= weighted_quantiles(distances, pool, (wanted,)))
+                )
             _ = fit.factor  # singular fits are found out here
         except SingularFitError:
             return None
@@ -129,16 +131,14 @@ class StartSearch:
         if result.status is Status.COLLAPSED:
             return None
         inside = self.inside(result.theta)
-        return Candidate(
-            result, self.coupling, inside, float(self.mass @ inside / self.mass.sum())
-        )
+        return Candidate(result, self.coupling, inside, float(self.mass @ inside / self.mass.sum()))
 
     @property
     def coupling(self) -> float:
         """Return c, below one."""
         return min(self.model.coupling(self.alpha), 0.999)
 
-    def inside(self, theta: Normal) -> FloatArray:
+    def inside(self, theta: Normal) -> BoolArray:
         """Return which rows lie within the 99 % ellipsoid of a fit.
 
         Under the weights, distances of Gaussian rows are χ² with D degrees; without them 1/(1-c)
@@ -153,7 +153,7 @@ class StartSearch:
             scale = max(variance, 1e-12 * mean**2, 1e-300) / max(mean, 1e-300)
             shape = mean / scale
         untilted = scale / max(1 - self.coupling * scale / 2, 0.05)
-        inside: FloatArray = distances <= gamma.ppf(0.99, shape, scale=untilted)
+        inside: BoolArray = distances <= gamma.ppf(0.99, shape, scale=untilted)
         return inside
 
 
@@ -297,4 +297,5 @@ def _larger_part(projection: FloatArray, mass: FloatArray) -> FloatArray:
         between = (sums - below * sums[-1] / total) ** 2 / (below * (total - below))
     cut = int(np.argmax(np.where(inner, between, -1.0)))
     low = projection <= projection[order[cut]]
-    return mass * (low if mass @ low >= total / 2 else ~low)
+    larger: FloatArray = mass * (low if mass @ low >= total / 2 else ~low)
+    return larger

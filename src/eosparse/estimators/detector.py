@@ -21,7 +21,7 @@ from eosparse.core import Callback, FloatArray, Status, alpha_path, solve_from_w
 from eosparse.errors import STRUCTURES, Structure
 from eosparse.estimators.alpha_path import AlphaPath
 from eosparse.estimators.gaussian_fit import FitOptions, GaussianFit, fit_gaussian
-from eosparse.estimators.read_out import Rule, read_out
+from eosparse.estimators.read_out import Rule, RuleKind, read_out
 from eosparse.inference import Explanation
 
 _FEWEST_ROWS = 4
@@ -169,7 +169,12 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         self.callback = callback
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,  # noqa: ARG002  # scikit-learn's signature
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Find location, covariance and weights, and flag the rows that do not belong.
 
         Parameters
@@ -312,9 +317,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         visited = self._visited_alphas(fit, alphas)
         rows = fit.rows(values, prior)
         start = solve_from_weights(fit.model, rows, np.ones(len(values)))
-        results = alpha_path(
-            fit.model, rows, visited, start, tol=self.tol, max_iter=self.max_iter
-        )
+        results = alpha_path(fit.model, rows, visited, start, tol=self.tol, max_iter=self.max_iter)
         mass = np.ones(len(values)) if prior is None else prior
         flagged, weights = np.full(len(results), -1), np.zeros((len(results), len(values)))
         for i, result in enumerate(results):
@@ -388,15 +391,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         _in_range("max_iter", self.max_iter, 0, np.inf)
         if self.covariance not in STRUCTURES:
             raise ValueError(f"covariance={self.covariance!r} must be one of {STRUCTURES}.")
-        given = [
-            name
-            for name, value in (
-                ("alpha", None if self.alpha == "auto" else self.alpha),
-                ("efficiency", self.efficiency),
-                ("perplexity", self.perplexity),
-            )
-            if value is not None
-        ]
+        number = None if self.alpha == "auto" else self.alpha
+        sources = {"alpha": number, "efficiency": self.efficiency, "perplexity": self.perplexity}
+        given = [name for name, value in sources.items() if value is not None]
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)} both set alpha: give only one of them.")
         return FitOptions(
@@ -430,15 +427,12 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         _in_range("level", self.level, 0.0, 1.0)
         _in_range("weight_cut", self.weight_cut, 0.0, np.inf)
         _in_range("contamination", self.contamination, 0.0, np.nextafter(0.5, 1.0))
-        chosen = [
-            Rule(kind, value)
-            for kind, value in (
-                ("level", self.level),
-                ("weight_cut", self.weight_cut),
-                ("contamination", self.contamination),
-            )
-            if value is not None
-        ]
+        given: dict[RuleKind, float | None] = {
+            "level": self.level,
+            "weight_cut": self.weight_cut,
+            "contamination": self.contamination,
+        }
+        chosen = [Rule(kind, value) for kind, value in given.items() if value is not None]
         if len(chosen) > 1:
             names = " and ".join(rule.kind for rule in chosen)
             raise ValueError(f"{names} each decide which rows are flagged: give only one.")

@@ -19,6 +19,7 @@ from eosparse.core import (
     Callback,
     CollapseError,
     FloatArray,
+    IntArray,
     Result,
     Status,
     alternate,
@@ -146,11 +147,10 @@ class GaussianFit:
         They are ``V^(-1/2) (x-μ)`` in scaled columns, with the symmetric root: of all whitened
         coordinates those closest to the columns themselves (Garthwaite and Koch, 2016).
         """
-        basis, theta = self.coordinates.basis, self.theta
+        basis, theta, corrected = self.coordinates.basis, self.theta, np.sqrt(1 - self.coupling)
         scaled = self.coordinates.scaled(values)
         if theta.covariance.ndim == 1:
-            white: FloatArray = (scaled - theta.location) / theta.factor
-            return white * np.sqrt(1 - self.coupling)
+            return np.asarray(corrected * (scaled - theta.location) / theta.factor)
         variances, vectors = np.linalg.eigh(theta.covariance)
         root = (vectors / np.sqrt(variances)) @ vectors.T
         if basis is None:
@@ -161,7 +161,7 @@ class GaussianFit:
             rest = scaled - inside @ basis.T
             keep = self.coordinates.off_span(values) > 0
             white[keep] += rest[keep] / np.sqrt(self.model.off_span_variance)
-        return white * np.sqrt(1 - self.coupling)
+        return np.asarray(corrected * white)
 
     def law(self, uncorrected: FloatArray, weights: FloatArray) -> DistanceLaw:
         """Law of the distance of a new row that belongs, from those of the training rows."""
@@ -200,8 +200,8 @@ def fit_gaussian(
     warnings.warn(
         "the bulk of the rows satisfies an exact linear relation between columns (most alike: "
         f"{_most_dependent(coordinates, values[sample], feature_names)}), so its covariance has no "
-        f"inverse. The covariance is shrunk by {FALLBACK_SHRINKAGE} and the start is uniform; p-values "
-        "are approximate. Leave out one of the columns, or set shrinkage yourself.",
+        f"inverse. The covariance is shrunk by {FALLBACK_SHRINKAGE} and the start is uniform; "
+        "p-values are approximate. Leave out one of the columns, or set shrinkage yourself.",
         DegenerateDataWarning,
         stacklevel=4,
     )
@@ -217,7 +217,7 @@ class _Problem:
     values: FloatArray
     prior: FloatArray | None
     mass: FloatArray
-    sample: FloatArray
+    sample: IntArray
     coordinates: Coordinates
     options: FitOptions
     random_state: np.random.RandomState
@@ -284,15 +284,15 @@ class _Problem:
 
     def _model(self) -> tuple[GaussianError, float]:
         """Return the error model, and the number of dimensions that it effectively fits."""
-        options, rank = self.options, self.coordinates.rank
+        rank, n_features = self.coordinates.rank, self.coordinates.n_features
         smallest = min(1.5 * (rank + 1), self.n_rows / 4)
-        model = GaussianError(self.coordinates.n_features, options.structure, smallest_size=smallest)
+        model = GaussianError(n_features, self.options.structure, smallest_size=smallest)
         shrinkage = self.shrinkage
         if shrinkage == 0.0:
             return model, float(rank)
         scatter, _ = self._bounded_scatter()
-        dimension = effective_dimension(scatter, self.coordinates.n_features, shrinkage)
-        target = float(np.trace(scatter)) / self.coordinates.n_features
+        dimension = effective_dimension(scatter, n_features, shrinkage)
+        target = float(np.trace(scatter)) / n_features
         return replace(model, shrinkage=shrinkage, target=target), dimension
 
     def _coupling(self, model: GaussianError, dimension: float) -> float:
@@ -349,9 +349,7 @@ class _Problem:
             )
         return self._fit_at(model, float(np.exp(brentq(excess, low, high, xtol=1e-10))), start)
 
-    def _start(
-        self, model: GaussianError, coupling: float, dimension: float
-    ) -> Normal | Candidate:
+    def _start(self, model: GaussianError, coupling: float, dimension: float) -> Normal | Candidate:
         start = self.options.start
         if isinstance(start, str) and start == "deterministic":
             return self._searched(model, self._on_sample(coupling, dimension))
@@ -371,8 +369,9 @@ class _Problem:
             )
         if not best.is_majority:
             warnings.warn(
-                f"no solution holds half of the rows; the one that holds most, {best.coverage:.0%}, "
-                "is reported. The rows may form several groups, or be far from Gaussian.",
+                "no solution holds half of the rows; the one that holds most, "
+                f"{best.coverage:.0%}, is reported. The rows may form several groups, or be far "
+                "from Gaussian.",
                 MaskingWarning,
                 stacklevel=7,
             )
@@ -427,7 +426,7 @@ def _corrected_log_det(found: Candidate) -> float:
     return theta.log_det - len(theta.location) * float(np.log(1 - found.coupling))
 
 
-def _sample(mass: FloatArray, n_features: int) -> FloatArray:
+def _sample(mass: FloatArray, n_features: int) -> IntArray:
     """Evenly spaced rows that count, enough to choose coordinates and a start."""
     present = np.flatnonzero(mass > 0)
     size = max(1000, 20 * min(n_features, len(present)))
@@ -437,7 +436,7 @@ def _sample(mass: FloatArray, n_features: int) -> FloatArray:
 
 
 def _span(
-    coordinates: Coordinates, values: FloatArray, mass: FloatArray, sample: FloatArray
+    coordinates: Coordinates, values: FloatArray, mass: FloatArray, sample: IntArray
 ) -> Coordinates:
     """Reduce to the span of the rows; all rows are asked only if the sample is deficient."""
     reduced = spanned(coordinates, values[sample], mass[sample])
@@ -457,9 +456,7 @@ def _check_range(coordinates: Coordinates, feature_names: list[str]) -> None:
         )
 
 
-def _most_dependent(
-    coordinates: Coordinates, sample: FloatArray, feature_names: list[str]
-) -> str:
+def _most_dependent(coordinates: Coordinates, sample: FloatArray, feature_names: list[str]) -> str:
     """Name the columns that vary least in the central half of the rows, given the others."""
     scaled = coordinates.scaled(sample)
     near = np.square(scaled).sum(axis=1)
@@ -468,5 +465,3 @@ def _most_dependent(
     order = np.argsort(-np.abs(vectors[:, 0]), kind="stable")[:3]
     involved = [i for i in order if abs(vectors[i, 0]) > 0.1]
     return ", ".join(repr(feature_names[i]) for i in involved)
-
-

@@ -7,17 +7,19 @@ from typing import Literal
 
 import numpy as np
 
-from eosparse.core import FloatArray
+from eosparse.core import BoolArray, FloatArray
 from eosparse.errors import weighted_quantiles
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.inference import DistanceLaw, benjamini_hochberg
+
+RuleKind = Literal["fdr", "level", "weight_cut", "contamination"]
 
 
 @dataclass(frozen=True)
 class Rule:
     """How rows are flagged: by false-discovery rate, level, relative weight or share."""
 
-    kind: Literal["fdr", "level", "weight_cut", "contamination"]
+    kind: RuleKind
     value: float
 
 
@@ -46,9 +48,9 @@ class ReadOut:
     cut: float
 
     @property
-    def is_outlier(self) -> FloatArray:
+    def is_outlier(self) -> BoolArray:
         """Which rows are flagged."""
-        flagged: FloatArray = self.distances > self.cut
+        flagged: BoolArray = self.distances > self.cut
         return flagged
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eosparse.core import FloatArray
+from eosparse.core import BoolArray, FloatArray
 from eosparse.estimators import EOSDetector
 from eosparse.plots._matplotlib import FLAGGED, KEPT, LINE, new_axes
 
@@ -44,7 +44,7 @@ class OutlierMapDisplay:
     """
 
     distances: FloatArray
-    is_outlier: FloatArray
+    is_outlier: BoolArray
     cut: float
     reasons: list[str]
 
@@ -56,7 +56,7 @@ class OutlierMapDisplay:
         squared = estimator.mahalanobis(X)
         flagged = estimator.predict(X) == -1
         explanation = estimator.explain(X)
-        reasons = [explanation.top(row, 1)[0][0] for row in np.flatnonzero(flagged)]
+        reasons = [explanation.top(row, 1)[0][0] for row in np.flatnonzero(flagged).tolist()]
         display = cls(np.sqrt(squared), flagged, float(np.sqrt(-estimator.offset_)), reasons)
         return display.plot(ax=ax)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
-from eosparse.core import FloatArray
+from eosparse.core import BoolArray, FloatArray
 from eosparse.estimators import EOSDetector
 from eosparse.plots._matplotlib import FLAGGED, KEPT, LINE, new_axes
 
@@ -34,7 +34,7 @@ class ToleranceEllipseDisplay:
     """
 
     points: FloatArray
-    is_outlier: FloatArray
+    is_outlier: BoolArray
     robust: FloatArray
     classical: FloatArray
     names: tuple[str, str]
@@ -67,8 +67,8 @@ class ToleranceEllipseDisplay:
         """Draw on given axes, or on new ones."""
         ax = new_axes() if ax is None else ax
         kept, flagged = self.points[~self.is_outlier], self.points[self.is_outlier]
-        ax.scatter(*kept.T, s=9, color=KEPT)
-        ax.scatter(*flagged.T, s=30, marker="D", color=FLAGGED)
+        ax.scatter(kept[:, 0], kept[:, 1], s=9, color=KEPT)
+        ax.scatter(flagged[:, 0], flagged[:, 1], s=30, marker="D", color=FLAGGED)
         ax.plot(*self.robust.T, color=LINE, label="EOS, 99 %")
         ax.plot(*self.classical.T, color=LINE, linestyle=":", label="mean and covariance, 99 %")
         ax.set(xlabel=self.names[0], ylabel=self.names[1])

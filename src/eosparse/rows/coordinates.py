@@ -103,9 +103,9 @@ def spanned(coordinates: Coordinates, values: FloatArray, mass: FloatArray) -> C
     """
     scaled = coordinates.scaled(values)
     length = np.linalg.norm(scaled, axis=1)
-    directions = scaled[length > 0] * (np.sqrt(mass) / np.where(length > 0, length, 1.0))[
-        length > 0, None
-    ]
+    directions = (
+        scaled[length > 0] * (np.sqrt(mass) / np.where(length > 0, length, 1.0))[length > 0, None]
+    )
     if len(directions) >= coordinates.n_features:
         squares, vectors = np.linalg.eigh(directions.T @ directions)
         singular, vectors = np.sqrt(np.maximum(squares, 0.0))[::-1], vectors[:, ::-1]
