@@ -291,8 +291,10 @@ class _Problem:
         if shrinkage == 0.0:
             return model, float(rank)
         scatter, _ = self._bounded_scatter()
-        dimension = effective_dimension(scatter, n_features, shrinkage)
         target = float(np.trace(scatter)) / n_features
+        dimension = float(rank)
+        if self.n_rows < ROWS_PER_COLUMN * rank:
+            dimension = effective_dimension(scatter, n_features, shrinkage)
         return replace(model, shrinkage=shrinkage, target=target), dimension
 
     def _coupling(self, model: GaussianError, dimension: float) -> float:
