@@ -328,7 +328,7 @@ def test_an_exact_relation_that_some_rows_break_is_reported():
     X = rng.normal(size=(500, 2))
     X = np.column_stack([X, X.sum(axis=1)])
     X[:5, 2] += 8.0
-    with pytest.warns(DegenerateDataWarning, match="exact linear relation"):
+    with pytest.warns(DegenerateDataWarning, match="almost exact linear relation"):
         detector = EOSDetector().fit(X)
     assert detector.shrinkage_ == 0.1
     assert detector.is_outlier_[:5].all()

@@ -18,10 +18,12 @@ from sklearn.utils.validation import (
 )
 
 from eosparse.core import Callback, FloatArray, Status, alpha_path, solve_from_weights
-from eosparse.errors import STRUCTURES, Structure
+from eosparse.errors import Structure
 from eosparse.estimators.alpha_path import AlphaPath
-from eosparse.estimators.gaussian_fit import FitOptions, GaussianFit, fit_gaussian
-from eosparse.estimators.read_out import Rule, RuleKind, read_out
+from eosparse.estimators.gaussian_choices import fit_gaussian
+from eosparse.estimators.gaussian_fit import GaussianFit
+from eosparse.estimators.parameters import fit_options, flagging_rule
+from eosparse.estimators.read_out import read_out
 from eosparse.inference import Explanation
 
 _FEWEST_ROWS = 4
@@ -192,7 +194,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
             The fitted detector.
         """
         values, prior = self._validated(X, sample_weight)
-        rule = self._rule()
+        rule = flagging_rule(self)
         fit = self._fit(values, prior)
         self._warn_unless_converged(fit)
         mass = np.ones(len(values)) if prior is None else prior
@@ -312,7 +314,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         """
         reset = not hasattr(self, "n_features_in_")
         values, prior = self._validated(X, sample_weight, reset=reset)
-        rule = self._rule()
+        rule = flagging_rule(self)
         fit = self._fit(values, prior)
         visited = self._visited_alphas(fit, alphas)
         rows = fit.rows(values, prior)
@@ -345,7 +347,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
     def _fit(self, values: FloatArray, prior: FloatArray | None) -> GaussianFit:
         names = [str(name) for name in _check_feature_names_in(self)]
         random_state = check_random_state(self.random_state)
-        return fit_gaussian(values, prior, self._options(len(values)), random_state, names)
+        return fit_gaussian(values, prior, fit_options(self, len(values)), random_state, names)
 
     def _scores(self, values: FloatArray) -> FloatArray:
         scores: FloatArray = -self._fit_.distances(values).astype(values.dtype)
@@ -381,63 +383,6 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
             )
         return values, prior
 
-    def _options(self, n_samples: int) -> FitOptions:
-        """Check the parameters of the fit."""
-        _one_of("alpha", self.alpha, ("auto",), low=0.0)
-        _one_of("shrinkage", self.shrinkage, ("auto",), low=0.0, high=1.0, closed=True)
-        _in_range("efficiency", self.efficiency, 0.0, 1.0)
-        _in_range("perplexity", self.perplexity, 1.0, np.inf)
-        _in_range("tol", self.tol, -1e-300, np.inf)
-        _in_range("max_iter", self.max_iter, 0, np.inf)
-        if self.covariance not in STRUCTURES:
-            raise ValueError(f"covariance={self.covariance!r} must be one of {STRUCTURES}.")
-        number = None if self.alpha == "auto" else self.alpha
-        sources = {"alpha": number, "efficiency": self.efficiency, "perplexity": self.perplexity}
-        given = [name for name, value in sources.items() if value is not None]
-        if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} both set alpha: give only one of them.")
-        return FitOptions(
-            structure=self.covariance,
-            shrinkage=self.shrinkage,
-            alpha=self.alpha,
-            efficiency=self.efficiency,
-            perplexity=self.perplexity,
-            start=self._start(n_samples),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            callback=self.callback,
-        )
-
-    def _start(self, n_samples: int) -> str | FloatArray:
-        known = ("deterministic", "random", "uniform")
-        if isinstance(self.start, str):
-            if self.start not in known:
-                raise ValueError(f"start={self.start!r} must be one of {known} or weights.")
-            return self.start
-        weights = np.asarray(self.start, dtype=np.float64)
-        if weights.shape != (n_samples,):
-            raise ValueError(f"start has shape {weights.shape}, but X has {n_samples} rows.")
-        if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
-            raise ValueError("start must be finite, non-negative weights, not all zero.")
-        return weights
-
-    def _rule(self) -> Rule:
-        """Return the one rule by which rows are flagged."""
-        _in_range("fdr", self.fdr, 0.0, 1.0)
-        _in_range("level", self.level, 0.0, 1.0)
-        _in_range("weight_cut", self.weight_cut, 0.0, np.inf)
-        _in_range("contamination", self.contamination, 0.0, np.nextafter(0.5, 1.0))
-        given: dict[RuleKind, float | None] = {
-            "level": self.level,
-            "weight_cut": self.weight_cut,
-            "contamination": self.contamination,
-        }
-        chosen = [Rule(kind, value) for kind, value in given.items() if value is not None]
-        if len(chosen) > 1:
-            names = " and ".join(rule.kind for rule in chosen)
-            raise ValueError(f"{names} each decide which rows are flagged: give only one.")
-        return chosen[0] if chosen else Rule("fdr", self.fdr)
-
     def _warn_unless_converged(self, fit: GaussianFit) -> None:
         result = fit.result
         if result.status is Status.MAX_ITER:
@@ -459,31 +404,3 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _in_range(name: str, value: float | None, low: float, high: float) -> None:
-    """Raise unless value is None or a number strictly between low and high."""
-    if value is None:
-        return
-    is_number = isinstance(value, (int, float, np.integer, np.floating))
-    if not is_number or isinstance(value, bool) or not low < value < high:
-        raise ValueError(f"{name}={value!r} must be a number between {low:g} and {high:g}.")
-
-
-def _one_of(
-    name: str,
-    value: object,
-    words: tuple[str, ...],
-    *,
-    low: float,
-    high: float = np.inf,
-    closed: bool = False,
-) -> None:
-    """Raise unless value is one of some words or a number in a range."""
-    if isinstance(value, str):
-        if value not in words:
-            raise ValueError(f"{name}={value!r} must be a number or one of {words}.")
-        return
-    if closed and value == low:
-        return
-    _in_range(name, value, low, high)  # type: ignore[arg-type]  # checked there

@@ -1,0 +1,371 @@
+"""From rows to a Gaussian fit, step by step: coordinates, shrinkage, alpha, start, alternation.
+
+Each choice that the user leaves open is made by one function here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+
+from eosparse.core import (
+    Callback,
+    CollapseError,
+    FloatArray,
+    IntArray,
+    Status,
+    alternate,
+    solve_from_weights,
+)
+from eosparse.errors import (
+    Candidate,
+    GaussianError,
+    Normal,
+    StartSearch,
+    Structure,
+    coupling_for_efficiency,
+    covariance_parameters,
+    effective_dimension,
+    largest_stable_coupling,
+    oas_shrinkage,
+    weighted_moments,
+    weighted_quantiles,
+)
+from eosparse.estimators.gaussian_fit import GaussianFit
+from eosparse.rows import Coordinates, MemoryRows, choose_coordinates, spanned
+
+# With fewer rows per column than this, "auto" shrinks the covariance.
+ROWS_PER_COLUMN = 5.0
+# "auto" shrinkage of data whose bulk satisfies an exact relation, so that no other fit exists.
+FALLBACK_SHRINKAGE = 0.1
+# Efficiency of the location behind alpha="auto", and the lower one that looks for masked groups.
+AUTO_EFFICIENCY = 0.7
+BOLD_EFFICIENCY = 0.4
+# How often "auto" may double alpha to escape a collapse.
+_MOST_RELAXATIONS = 5
+# Up to this many numbers (128 MB) the working coordinates are kept; beyond, made block by block.
+_LARGEST_COPY = 2**24
+
+
+class DegenerateDataWarning(UserWarning):
+    """The bulk of the rows satisfies an exact relation; the covariance was shrunk."""
+
+
+class MaskingWarning(UserWarning):
+    """No solution holds half of the rows: the answer may describe a minority."""
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What the user asked for; see `EOSDetector`."""
+
+    structure: Structure = "full"
+    shrinkage: float | Literal["auto"] = "auto"
+    alpha: float | Literal["auto"] = "auto"
+    efficiency: float | None = None
+    perplexity: float | None = None
+    start: str | FloatArray = "deterministic"
+    tol: float = 1e-12
+    max_iter: int = 1000
+    callback: Callback | None = None
+
+
+def fit_gaussian(
+    values: FloatArray,
+    prior: FloatArray | None,
+    options: FitOptions,
+    random_state: np.random.RandomState,
+    feature_names: list[str],
+) -> GaussianFit:
+    """Fit the Gaussian error to rows, as the options say."""
+    mass = np.ones(len(values)) if prior is None else prior
+    sample = _sample(mass, values.shape[1])
+    coordinates = choose_coordinates(values[sample], mass[sample])
+    _check_range(coordinates, feature_names)
+    if options.structure == "full":
+        coordinates = _span(coordinates, values, mass, sample)
+    problem = _Problem(values, prior, mass, sample, coordinates, options, random_state)
+    try:
+        return problem.fit()
+    except CollapseError:
+        may_shrink = options.structure == "full" and options.shrinkage == "auto"
+        if not may_shrink or options.alpha != "auto" or problem.shrinkage > 0.0:
+            raise
+    columns = _most_dependent(coordinates, values[sample], feature_names)
+    warnings.warn(
+        "the bulk of the rows is tied, or satisfies an almost exact linear relation between "
+        f"columns (most of all {columns}), so that "
+        f"every fit of its covariance collapses. The covariance is shrunk by {FALLBACK_SHRINKAGE} "
+        "and the start is uniform; p-values are approximate. Leave out one of the columns, or set "
+        "shrinkage yourself.",
+        DegenerateDataWarning,
+        stacklevel=4,
+    )
+    # A robust start would look for the exact relation again.
+    milder = replace(options, shrinkage=FALLBACK_SHRINKAGE, start="uniform")
+    return replace(problem, options=milder).fit()
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The rows and the options, with the choices that follow from them."""
+
+    values: FloatArray
+    prior: FloatArray | None
+    mass: FloatArray
+    sample: IntArray
+    coordinates: Coordinates
+    options: FitOptions
+    random_state: np.random.RandomState
+
+    @property
+    def n_rows(self) -> float:
+        return float(self.mass.sum())
+
+    @cached_property
+    def rows(self) -> MemoryRows:
+        if self.values.size > _LARGEST_COPY:
+            return MemoryRows(self.values, self.prior, self.coordinates)
+        return MemoryRows(self.coordinates(self.values), self.prior)
+
+    @property
+    def shrinkage(self) -> float:
+        if self.options.structure != "full":
+            return 0.0
+        if self.options.shrinkage != "auto":
+            return self.options.shrinkage
+        if self.n_rows >= ROWS_PER_COLUMN * self.coordinates.rank:
+            return 0.0
+        scatter, size = self._bounded_scatter()
+        return min(oas_shrinkage(scatter, self.coordinates.n_features, size), 0.99)
+
+    def _bounded_scatter(self) -> tuple[FloatArray, float]:
+        """Scatter in which no row weighs more than the median one, and its effective size."""
+        mass = self.mass[self.sample]
+        working = self.coordinates(self.values[self.sample])
+        centred = working - weighted_quantiles(working, mass, (0.5,))
+        squares = np.einsum("ij,ij->i", centred, centred)
+        # Rows equal to the centre, which may be most of them, say nothing about a typical distance.
+        apart = squares > 0
+        typical = weighted_quantiles(squares[apart], mass[apart], (0.5,)).item()
+        bound = 1 / np.maximum(1.0, squares / typical)
+        weights = mass * bound
+        size = weights.sum() ** 2 / float(weights @ bound)
+        return weighted_moments(working, weights, diagonal=False).scatter, size
+
+    def fit(self) -> GaussianFit:
+        (model, dimension), options = self._model(), self.options
+        if options.perplexity is not None:
+            return self._fit_perplexity(model, dimension, options.perplexity)
+        coupling = self._coupling(model, dimension)
+        # A collapse without shrinkage is met by shrinkage; one in spite of it by a larger alpha.
+        may_relax = self._is_alpha_free and (model.shrinkage > 0 or options.structure != "full")
+        for attempt in range(_MOST_RELAXATIONS if may_relax else 0):
+            with suppress(CollapseError):
+                return self._fit_from_start(model, coupling / 2**attempt, dimension)
+        return self._fit_from_start(model, coupling, dimension)
+
+    def _fit_from_start(
+        self, model: GaussianError, coupling: float, dimension: float
+    ) -> GaussianFit:
+        start = self._start(model, coupling, dimension)
+        if isinstance(start, Candidate):
+            coupling, start = self._unmasked(model, dimension, coupling, start)
+            start = self._widened(start, coupling)
+        return self._fit_at(model, coupling, start)
+
+    @property
+    def _is_alpha_free(self) -> bool:
+        return self.options.alpha == "auto" and self.options.efficiency is None
+
+    def _model(self) -> tuple[GaussianError, float]:
+        """Return the error model, and the number of dimensions that it effectively fits."""
+        rank, n_features = self.coordinates.rank, self.coordinates.n_features
+        smallest = min(1.5 * (rank + 1), self.n_rows / 4)
+        model = GaussianError(n_features, self.options.structure, smallest_size=smallest)
+        shrinkage = self.shrinkage
+        if shrinkage == 0.0:
+            return model, float(rank)
+        scatter, _ = self._bounded_scatter()
+        target = float(np.trace(scatter)) / n_features
+        dimension = float(rank)
+        if self.n_rows < ROWS_PER_COLUMN * rank:
+            dimension = effective_dimension(scatter, n_features, shrinkage)
+        return replace(model, shrinkage=shrinkage, target=target), dimension
+
+    def _coupling(self, model: GaussianError, dimension: float) -> float:
+        if self.options.alpha != "auto":
+            return model.coupling(self.options.alpha)
+        if self.options.efficiency is not None:
+            return coupling_for_efficiency(self.options.efficiency, dimension)
+        wanted = coupling_for_efficiency(AUTO_EFFICIENCY, dimension)
+        return min(wanted, self._stable(dimension, self.n_rows))
+
+    def _stable(self, dimension: float, n_rows: float, safety: float = 2.0) -> float:
+        """Largest safe c; up to half of the rows may turn out not to belong."""
+        parameters = covariance_parameters(self.options.structure, dimension)
+        return largest_stable_coupling(parameters, n_rows / 2, safety)
+
+    def _fit_at(self, model: GaussianError, coupling: float, start: Normal) -> GaussianFit:
+        options, model = self.options, self._targeted(model, coupling)
+        result = alternate(
+            model,
+            self.rows,
+            model.alpha(coupling) if options.alpha == "auto" else options.alpha,
+            start,
+            tol=options.tol,
+            max_iter=options.max_iter,
+            callback=options.callback,
+        )
+        if result.status is Status.COLLAPSED:
+            _ = result.theta  # raises, with the reason and the remedy
+        return GaussianFit(self.coordinates, model, result, self.n_rows)
+
+    def _targeted(self, model: GaussianError, coupling: float) -> GaussianError:
+        """Shrink towards a variance as much too small as the weighted scatter is."""
+        return replace(model, target=model.target * (1 - min(coupling, 0.5)))
+
+    def _fit_perplexity(
+        self, model: GaussianError, dimension: float, perplexity: float
+    ) -> GaussianFit:
+        """Fit with the alpha at which the solution itself has the wanted perplexity."""
+        safe = self._coupling(model, dimension)
+        found = self._start(model, safe, dimension)
+        start = self._widened(found, safe) if isinstance(found, Candidate) else found
+
+        def excess(log_coupling: float) -> float:
+            fit = self._fit_at(model, float(np.exp(log_coupling)), start)
+            return float(np.log(fit.result.perplexity / perplexity))
+
+        low, high = np.log(safe * 1e-5), np.log(min(8 * safe, 0.9))
+        if excess(np.log(safe)) < 0:
+            high = np.log(safe)
+        if excess(low) < 0 or excess(high) > 0:
+            raise ValueError(
+                f"perplexity={perplexity!r} cannot be reached with {self.n_rows:g} rows; values "
+                "from about half of the rows to almost all of them can."
+            )
+        return self._fit_at(model, float(np.exp(brentq(excess, low, high, xtol=1e-10))), start)
+
+    def _start(self, model: GaussianError, coupling: float, dimension: float) -> Normal | Candidate:
+        start = self.options.start
+        if isinstance(start, str) and start == "deterministic":
+            return self._searched(model, self._on_sample(coupling, dimension))
+        weights: FloatArray = np.ones(len(self.values))
+        if isinstance(start, str) and start == "random":
+            weights = self.random_state.uniform(size=len(self.values))
+        elif not isinstance(start, str):
+            weights = start
+        return solve_from_weights(self._targeted(model, coupling), self.rows, weights)
+
+    def _searched(self, model: GaussianError, coupling: float) -> Candidate:
+        best = self._search(model, coupling)
+        if best is None:
+            raise CollapseError(
+                f"every start collapsed at alpha={model.alpha(coupling):.6g}: too few rows keep "
+                "their weight. Use a larger alpha, more shrinkage, or fewer columns."
+            )
+        if not best.is_majority:
+            warnings.warn(
+                "no solution holds half of the rows; the one that holds most, "
+                f"{best.coverage:.0%}, is reported. The rows may form several groups, or be far "
+                "from Gaussian.",
+                MaskingWarning,
+                stacklevel=7,
+            )
+        return best
+
+    def _search(self, model: GaussianError, coupling: float) -> Candidate | None:
+        model = self._targeted(model, coupling)
+        values, mass = self.coordinates(self.values[self.sample]), self.mass[self.sample]
+        rows = MemoryRows(values, mass)
+        return StartSearch(model, values, mass, rows, model.alpha(coupling)).best()
+
+    def _on_sample(self, coupling: float, dimension: float) -> float:
+        """Return c as the rows of the sample, if fewer than all, can bear it."""
+        if len(self.sample) == len(self.values):
+            return coupling
+        return min(coupling, self._stable(dimension, self._sample_size))
+
+    @property
+    def _sample_size(self) -> float:
+        return float(self.mass[self.sample].sum())
+
+    def _unmasked(
+        self, model: GaussianError, dimension: float, coupling: float, found: Candidate
+    ) -> tuple[float, Candidate]:
+        """Look with a smaller alpha, if that is free, for a group that the start includes.
+
+        On clean rows both agree but for noise. A bold solution that leaves out a tenth of the rows
+        and has a significantly smaller determinant has found a group; its alpha is used then.
+        """
+        enough = self._sample_size >= 50 * self.coordinates.rank and model.shrinkage == 0.0
+        if not (self._is_alpha_free and enough and self.options.structure == "full"):
+            return coupling, found
+        bold = min(
+            coupling_for_efficiency(BOLD_EFFICIENCY, dimension),
+            self._stable(dimension, self._sample_size, safety=1.3),
+        )
+        other = self._search(model, bold)
+        if other is None or not 0.5 <= other.coverage < 0.9:
+            return coupling, found
+        gain = _corrected_log_det(found) - _corrected_log_det(other)
+        noise = np.sqrt(2 * dimension / (other.result.effective_size * (1 - bold**2) ** 2))
+        return (bold, other) if gain > 4 * noise else (coupling, found)
+
+    def _widened(self, found: Candidate, coupling: float) -> Normal:
+        """Return the fit found on the sample, scaled to the c used on all rows."""
+        theta, used = found.result.theta, found.coupling
+        return Normal(theta.location, theta.covariance * (1 - coupling) / (1 - used))
+
+
+def _corrected_log_det(found: Candidate) -> float:
+    theta = found.result.theta
+    return theta.log_det - len(theta.location) * float(np.log(1 - found.coupling))
+
+
+def _sample(mass: FloatArray, n_features: int) -> IntArray:
+    """Evenly spaced rows that count, enough to choose coordinates and a start."""
+    present = np.flatnonzero(mass > 0)
+    size = max(1000, 20 * min(n_features, len(present)))
+    if len(present) <= 2 * size:
+        return present
+    return present[np.linspace(0, len(present) - 1, size).astype(np.intp)]
+
+
+def _span(
+    coordinates: Coordinates, values: FloatArray, mass: FloatArray, sample: IntArray
+) -> Coordinates:
+    """Reduce to the span of the rows; all rows are asked only if the sample is deficient."""
+    reduced = spanned(coordinates, values[sample], mass[sample])
+    if reduced.basis is not None and len(sample) < len(values):
+        return spanned(coordinates, values[mass > 0], mass[mass > 0])
+    return reduced
+
+
+def _check_range(coordinates: Coordinates, feature_names: list[str]) -> None:
+    """Squares of the columns must fit a float."""
+    bad = (coordinates.scale > 1e150) | (coordinates.scale < 1e-150)
+    if bad.any():
+        column = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"column {feature_names[column]!r} has a spread of {coordinates.scale[column]:.3g}, "
+            "whose square does not fit a float. Multiply the column by a constant."
+        )
+
+
+def _most_dependent(coordinates: Coordinates, sample: FloatArray, feature_names: list[str]) -> str:
+    """Name the columns that vary least in the central half of the rows, given the others."""
+    scaled = coordinates.scaled(sample)
+    near = np.square(scaled).sum(axis=1)
+    centre = scaled[near <= np.median(near)]
+    _, vectors = np.linalg.eigh(np.cov(centre, rowvar=False).reshape(scaled.shape[1], -1))
+    order = np.argsort(-np.abs(vectors[:, 0]), kind="stable")[:3]
+    involved = [i for i in order if abs(vectors[i, 0]) > 0.1]
+    return ", ".join(repr(feature_names[i]) for i in involved)

@@ -1,0 +1,12 @@
+"""The demo does the main job."""
+
+from eosparse.cli.demo import main
+
+
+def test_demo_prints_rows_reasons_and_a_picture(tmp_path, capsys):
+    main(["--picture", str(tmp_path / "demo.png")])
+    printed = capsys.readouterr().out
+    assert "p-value" in printed
+    assert "potassium_mmol_l" in printed
+    assert "found: 16; false alarms: 0" in printed
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,36 @@
+"""The package as a whole."""
+
+import subprocess
+import sys
+from importlib.metadata import requires, version
+from importlib.resources import files
+
+import eosparse
+
+
+def test_version_is_defined_once():
+    assert version("eosparse") == eosparse.__version__
+
+
+def test_only_numpy_scipy_and_scikit_learn_are_required():
+    required = {
+        name.split(">")[0].strip() for name in requires("eosparse") or [] if "extra ==" not in name
+    }
+    assert required == {"numpy", "scipy", "scikit-learn"}
+
+
+def test_it_is_typed():
+    assert (files("eosparse") / "py.typed").is_file()
+
+
+def test_public_names_exist():
+    assert all(hasattr(eosparse, name) for name in eosparse.__all__)
+
+
+def test_importing_does_not_import_optional_packages():
+    code = "import sys, eosparse; print([m for m in ('matplotlib', 'pandas') if m in sys.modules])"
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    # scikit-learn itself imports pandas where it is installed, but never matplotlib.
+    assert "matplotlib" not in printed
