@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from eosparse.core import FloatArray
-from eosparse.errors import centre_and_spread
+from eosparse.errors import centre_and_spread, weighted_moments
 
 # Beyond this many spreads a row is as far as can be; its square still fits a float.
 _FARTHEST = 1e60
+# Values beyond this many spreads do not widen a column's scale further.
+_WINSOR = 30.0
 # Singular values below this part of the largest are rounding.
 _RANK_TOLERANCE = 1e-7
 
@@ -28,7 +30,7 @@ class Coordinates:
     origin : array of shape (n_features,)
         Point mapped to zero, a row of the data near its middle.
     scale : array of shape (n_features,)
-        Robust spread of each column; 1 for a constant column.
+        Bounded standard deviation of each column; 1 for a constant column.
     basis : array of shape (n_features, rank) or None
         Orthonormal directions that the scaled rows span; None where they span all.
     """
@@ -84,15 +86,21 @@ class Coordinates:
 
 
 def choose_coordinates(values: FloatArray, mass: FloatArray) -> Coordinates:
-    """Centre and scale robustly; a constant column keeps scale 1."""
+    """Centre and scale robustly; a constant column keeps scale 1.
+
+    The scale is the standard deviation of the column with values beyond thirty robust spreads pulled
+    in to there: that of the whole column where tails are heavy or ties many, yet bounded.
+    """
     sample = np.asarray(values[mass > 0], dtype=np.float64)
     present = mass[mass > 0]
     with np.errstate(over="ignore"):
         centre, spread = centre_and_spread(sample, present)
-        scale = np.where(spread > 0, spread, 1.0)
-        around = (sample - centre) / scale
-    middle = int(np.argmin(np.square(np.clip(around, -_FARTHEST, _FARTHEST)).sum(axis=1)))
-    return Coordinates(sample[middle], scale)
+        unit = np.where(spread > 0, spread, 1.0)
+        around = np.clip((sample - centre) / unit, -_FARTHEST, _FARTHEST)
+    pulled = np.clip(around, -_WINSOR, _WINSOR)
+    deviation = np.sqrt(weighted_moments(pulled, present, diagonal=True).scatter)
+    middle = int(np.argmin(np.square(around).sum(axis=1)))
+    return Coordinates(sample[middle], unit * np.where(deviation > 0, deviation, 1.0))
 
 
 def spanned(coordinates: Coordinates, values: FloatArray, mass: FloatArray) -> Coordinates:
