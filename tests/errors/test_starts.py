@@ -21,7 +21,7 @@ def search(X, efficiency=0.7):
     n, d = X.shape
     model = GaussianError(d, smallest_size=1.5 * (d + 1))
     alpha = model.alpha(coupling_for_efficiency(efficiency, d))
-    return StartSearch(model, X, np.ones(n), MemoryRows(X), alpha)
+    return StartSearch(model, X, np.ones(n), MemoryRows(X)).best(alpha)
 
 
 @given(
@@ -65,7 +65,7 @@ def test_clustered_outliers_are_left_out(n_features, contamination, inliers):
         inliers=inliers,
         random_state=4,
     )
-    best = search(X).best()
+    best = search(X)
     assert best is not None
     assert best.is_majority
     distances = best.result.theta.mahalanobis(X)
@@ -76,11 +76,11 @@ def test_clustered_outliers_are_left_out(n_features, contamination, inliers):
 def test_a_tight_minority_does_not_win_by_its_determinant():
     rng = np.random.default_rng(1)
     X = np.concatenate([rng.normal(size=(600, 4)), 6 + 0.05 * rng.normal(size=(400, 4))])
-    best = search(X).best()
+    best = search(X)
     assert best is not None
     assert np.linalg.norm(best.result.theta.location) < 0.5
 
 
 def test_none_if_everything_collapses():
     X = np.random.default_rng(2).normal(size=(30, 8))
-    assert search(X, efficiency=1e-4).best() is None
+    assert search(X, efficiency=1e-4) is None

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import gamma
+from scipy.special import gammaincinv, ndtri
 
 from eosparse.core import BoolArray, FloatArray, Result, Rows, Status, alternate
 from eosparse.errors.gaussian import GaussianError, Normal, SingularFitError, weighted_moments
@@ -57,45 +57,46 @@ class StartSearch:
         Prior weight of each row.
     rows : Rows
         The same rows, as the loop wants them.
-    alpha : float
-        Regularisation.
     """
 
     model: GaussianError
     values: FloatArray
     mass: FloatArray
     rows: Rows[FloatArray]
-    alpha: float
 
-    def best(self, max_rounds: int = 4) -> Candidate | None:
+    def best(self, alpha: float, max_rounds: int = 4) -> Candidate | None:
         """Return the best admitted end, else the one that holds most rows, else None."""
         found: list[Candidate] = []
-        pool = self.mass
+        pool, starts = self.mass, self._starts_from_all
         for _ in range(max_rounds):
-            fresh = self._candidates(pool)
+            ends = (self._end(alpha, start, tol=1e-5, max_iter=60) for start in starts)
+            fresh = [end for end in ends if end is not None]
             found += fresh
             minorities = [c.inside for c in fresh if not c.is_majority]
             peeled = pool * ~np.any(minorities, axis=0) if minorities else pool
             if not minorities or peeled.sum() < 0.4 * self.mass.sum() or np.all(peeled == pool):
                 break
-            pool = peeled
+            pool, starts = peeled, self._starts(peeled)
         for candidate in sorted(found, key=lambda c: c.result.last.log_det):
             if candidate.is_majority:
-                end = self._end(candidate.result.theta, tol=1e-10, max_iter=500)
+                end = self._end(alpha, candidate.result.theta, tol=1e-10, max_iter=500)
                 if end is not None and end.is_majority:
                     return end
         return max(found, key=lambda c: c.coverage, default=None)
 
-    def _candidates(self, pool: FloatArray) -> list[Candidate]:
-        """Ends of the alternation from every distinct guess."""
+    @cached_property
+    def _starts_from_all(self) -> list[Normal]:
+        return self._starts(self.mass)
+
+    def _starts(self, pool: FloatArray) -> list[Normal]:
+        """Distinct fits from every guess; they do not depend on alpha."""
         fits = [fit for guess in _guesses(self.values, pool) if (fit := self._refine(guess, pool))]
         # The classical fit too, unconcentrated: ties may make every half of the rows singular.
         distinct: list[Normal] = [self._fit(pool)]
         for fit in sorted(fits, key=lambda fit: fit.log_det):
-            if not any(_are_alike(fit, other) for other in distinct):
+            if not any(_are_alike(fit, other) for other in distinct[1:]):
                 distinct.append(fit)
-        ends = (self._end(fit, tol=1e-7, max_iter=60) for fit in distinct[:_MOST_ENDS])
-        return [end for end in ends if end is not None]
+        return distinct[:_MOST_ENDS]
 
     def _refine(self, guess: FloatArray, pool: FloatArray) -> Normal | None:
         """Concentrate a guess on the half of all rows that is closest to it.
@@ -125,20 +126,17 @@ class StartSearch:
             weighted_moments(self.values, weights, diagonal=self.model.structure != "full")
         )
 
-    def _end(self, start: Normal, *, tol: float, max_iter: int) -> Candidate | None:
+    def _end(self, alpha: float, start: Normal, *, tol: float, max_iter: int) -> Candidate | None:
         """Alternate from a start; None if it collapses."""
-        result = alternate(self.model, self.rows, self.alpha, start, tol=tol, max_iter=max_iter)
+        result = alternate(self.model, self.rows, alpha, start, tol=tol, max_iter=max_iter)
         if result.status is Status.COLLAPSED:
             return None
-        inside = self.inside(result.theta)
-        return Candidate(result, self.coupling, inside, float(self.mass @ inside / self.mass.sum()))
+        coupling = min(self.model.coupling(alpha), 0.999)
+        inside = self._inside(result.theta, coupling)
+        coverage = float(self.mass @ inside / self.mass.sum())
+        return Candidate(result, coupling, inside, coverage)
 
-    @property
-    def coupling(self) -> float:
-        """Return c, below one."""
-        return min(self.model.coupling(self.alpha), 0.999)
-
-    def inside(self, theta: Normal) -> BoolArray:
+    def _inside(self, theta: Normal, coupling: float) -> BoolArray:
         """Return which rows lie within the 99 % ellipsoid of a fit.
 
         Under the weights, distances of Gaussian rows are χ² with D degrees; without them 1/(1-c)
@@ -147,13 +145,13 @@ class StartSearch:
         distances = theta.mahalanobis(self.values)
         shape, scale = len(theta.location) / 2, 2.0
         if self.model.shrinkage > 0:
-            weights = self.mass * np.exp(-self.coupling * (distances - distances.min()) / 2)
+            weights = self.mass * np.exp(-coupling * (distances - distances.min()) / 2)
             moments = weighted_moments(distances[:, None], weights, diagonal=True)
             mean, variance = float(moments.mean[0]), float(moments.scatter[0])
             scale = max(variance, 1e-12 * mean**2, 1e-300) / max(mean, 1e-300)
             shape = mean / scale
-        untilted = scale / max(1 - self.coupling * scale / 2, 0.05)
-        inside: BoolArray = distances <= gamma.ppf(0.99, shape, scale=untilted)
+        untilted = scale / max(1 - coupling * scale / 2, 0.05)
+        inside: BoolArray = distances <= untilted * gammaincinv(shape, 0.99)
         return inside
 
 

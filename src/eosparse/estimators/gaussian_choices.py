@@ -174,10 +174,7 @@ class _Problem:
     def _fit_from_start(
         self, model: GaussianError, coupling: float, dimension: float
     ) -> GaussianFit:
-        start = self._start(model, coupling, dimension)
-        if isinstance(start, Candidate):
-            coupling, start = self._unmasked(model, dimension, coupling, start)
-            start = self._widened(start, coupling)
+        coupling, start = self._start(model, coupling, dimension)
         return self._fit_at(model, coupling, start)
 
     @property
@@ -235,9 +232,7 @@ class _Problem:
         self, model: GaussianError, dimension: float, perplexity: float
     ) -> GaussianFit:
         """Fit with the alpha at which the solution itself has the wanted perplexity."""
-        safe = self._coupling(model, dimension)
-        found = self._start(model, safe, dimension)
-        start = self._widened(found, safe) if isinstance(found, Candidate) else found
+        safe, start = self._start(model, self._coupling(model, dimension), dimension)
 
         def excess(log_coupling: float) -> float:
             fit = self._fit_at(model, float(np.exp(log_coupling)), start)
@@ -253,19 +248,27 @@ class _Problem:
             )
         return self._fit_at(model, float(np.exp(brentq(excess, low, high, xtol=1e-10))), start)
 
-    def _start(self, model: GaussianError, coupling: float, dimension: float) -> Normal | Candidate:
-        start = self.options.start
+    def _start(
+        self, model: GaussianError, coupling: float, dimension: float
+    ) -> tuple[float, Normal]:
+        """Return where to start, and c, which the search for a start may have changed."""
+        start, model = self.options.start, self._targeted(model, coupling)
         if isinstance(start, str) and start == "deterministic":
-            return self._searched(model, self._on_sample(coupling, dimension))
+            return self._searched(model, coupling, dimension)
         weights: FloatArray = np.ones(len(self.values))
         if isinstance(start, str) and start == "random":
             weights = self.random_state.uniform(size=len(self.values))
         elif not isinstance(start, str):
             weights = start
-        return solve_from_weights(self._targeted(model, coupling), self.rows, weights)
+        return coupling, solve_from_weights(model, self.rows, weights)
 
-    def _searched(self, model: GaussianError, coupling: float) -> Candidate:
-        best = self._search(model, coupling)
+    def _searched(
+        self, model: GaussianError, coupling: float, dimension: float
+    ) -> tuple[float, Normal]:
+        """Return the best of several robust starts, found on the sample."""
+        values, mass = self.coordinates(self.values[self.sample]), self.mass[self.sample]
+        search = StartSearch(model, values, mass, MemoryRows(values, mass))
+        best = search.best(model.alpha(self._on_sample(coupling, dimension)))
         if best is None:
             raise CollapseError(
                 f"every start collapsed at alpha={model.alpha(coupling):.6g}: too few rows keep "
@@ -279,13 +282,12 @@ class _Problem:
                 MaskingWarning,
                 stacklevel=7,
             )
-        return best
-
-    def _search(self, model: GaussianError, coupling: float) -> Candidate | None:
-        model = self._targeted(model, coupling)
-        values, mass = self.coordinates(self.values[self.sample]), self.mass[self.sample]
-        rows = MemoryRows(values, mass)
-        return StartSearch(model, values, mass, rows, model.alpha(coupling)).best()
+        bold = self._unmasked(search, best, dimension)
+        if bold is not None:
+            best, coupling = bold, bold.coupling
+        # What was found on the sample is scaled to the c used on all rows.
+        theta, factor = best.result.theta, (1 - coupling) / (1 - best.coupling)
+        return coupling, Normal(theta.location, theta.covariance * factor)
 
     def _on_sample(self, coupling: float, dimension: float) -> float:
         """Return c as the rows of the sample, if fewer than all, can bear it."""
@@ -298,31 +300,26 @@ class _Problem:
         return float(self.mass[self.sample].sum())
 
     def _unmasked(
-        self, model: GaussianError, dimension: float, coupling: float, found: Candidate
-    ) -> tuple[float, Candidate]:
-        """Look with a smaller alpha, if that is free, for a group that the start includes.
+        self, search: StartSearch, found: Candidate, dimension: float
+    ) -> Candidate | None:
+        """Look with a smaller alpha, if that is free, for a group that was kept by mistake.
 
         On clean rows both agree but for noise. A bold solution that leaves out a tenth of the rows
-        and has a significantly smaller determinant has found a group; its alpha is used then.
+        more and has a significantly smaller determinant has found a group.
         """
-        enough = self._sample_size >= 50 * self.coordinates.rank and model.shrinkage == 0.0
+        enough = self._sample_size >= 50 * self.coordinates.rank and search.model.shrinkage == 0.0
         if not (self._is_alpha_free and enough and self.options.structure == "full"):
-            return coupling, found
+            return None
         bold = min(
             coupling_for_efficiency(BOLD_EFFICIENCY, dimension),
             self._stable(dimension, self._sample_size, safety=1.3),
         )
-        other = self._search(model, bold)
-        if other is None or not 0.5 <= other.coverage < 0.9:
-            return coupling, found
+        other = search.best(search.model.alpha(bold), max_rounds=1)
+        if other is None or not 0.5 <= other.coverage < found.coverage - 0.1:
+            return None
         gain = _corrected_log_det(found) - _corrected_log_det(other)
         noise = np.sqrt(2 * dimension / (other.result.effective_size * (1 - bold**2) ** 2))
-        return (bold, other) if gain > 4 * noise else (coupling, found)
-
-    def _widened(self, found: Candidate, coupling: float) -> Normal:
-        """Return the fit found on the sample, scaled to the c used on all rows."""
-        theta, used = found.result.theta, found.coupling
-        return Normal(theta.location, theta.covariance * (1 - coupling) / (1 - used))
+        return other if gain > 4 * noise else None
 
 
 def _corrected_log_det(found: Candidate) -> float:

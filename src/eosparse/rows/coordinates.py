@@ -88,8 +88,8 @@ class Coordinates:
 def choose_coordinates(values: FloatArray, mass: FloatArray) -> Coordinates:
     """Centre and scale robustly; a constant column keeps scale 1.
 
-    The scale is the standard deviation of the column with values beyond thirty robust spreads pulled
-    in to there: that of the whole column where tails are heavy or ties many, yet bounded.
+    The scale is the standard deviation of the column, values beyond thirty robust spreads pulled in
+    to there: that of the whole column where tails are heavy or ties many, yet bounded.
     """
     sample = np.asarray(values[mass > 0], dtype=np.float64)
     present = mass[mass > 0]
