@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from eosparse import CollapseError, DegenerateDataWarning, EOSDetector, MaskingWarning, Status
 from eosparse.datasets import load_blood_panel, make_contaminated
@@ -266,6 +267,16 @@ def test_it_nests(spoilt):
     )
     search.fit(spoilt.X, np.where(spoilt.is_outlier, -1, 1))
     assert search.best_score_ > 0.97
+
+
+def test_sample_weight_is_routed_through_a_pipeline(spoilt):
+    weights = np.random.default_rng(0).integers(1, 3, size=600)
+    with sklearn.config_context(enable_metadata_routing=True):
+        detector = EOSDetector().set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(FunctionTransformer(), detector)
+        pipeline.fit(spoilt.X, sample_weight=weights)
+    direct = EOSDetector().fit(spoilt.X, sample_weight=weights)
+    np.testing.assert_array_equal(pipeline[-1].weights_, direct.weights_)
 
 
 def test_clone_and_pickle(fitted, spoilt):

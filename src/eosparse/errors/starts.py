@@ -64,25 +64,32 @@ class StartSearch:
     mass: FloatArray
     rows: Rows[FloatArray]
 
-    def best(self, alpha: float, max_rounds: int = 4) -> Candidate | None:
+    def best(self, alpha: float) -> Candidate | None:
         """Return the best admitted end, else the one that holds most rows, else None."""
-        found: list[Candidate] = []
-        pool, starts = self.mass, self._starts_from_all
-        for _ in range(max_rounds):
-            ends = (self._end(alpha, start, tol=1e-5, max_iter=60) for start in starts)
-            fresh = [end for end in ends if end is not None]
-            found += fresh
+        found = self.ends(alpha)
+        pool, fresh = self.mass, found
+        for _ in range(_MOST_PEELINGS):
             minorities = [c.inside for c in fresh if not c.is_majority]
             peeled = pool * ~np.any(minorities, axis=0) if minorities else pool
             if not minorities or peeled.sum() < 0.4 * self.mass.sum() or np.all(peeled == pool):
                 break
-            pool, starts = peeled, self._starts(peeled)
+            pool, fresh = peeled, self._ends(alpha, self._starts(peeled))
+            found = found + fresh
         for candidate in sorted(found, key=lambda c: c.result.last.log_det):
             if candidate.is_majority:
-                end = self._end(alpha, candidate.result.theta, tol=1e-10, max_iter=500)
+                # A slow passage may look like an end: go on, and see whether it holds.
+                end = self._end(alpha, candidate.result.theta, tol=1e-8, max_iter=500)
                 if end is not None and end.is_majority:
                     return end
         return max(found, key=lambda c: c.coverage, default=None)
+
+    def ends(self, alpha: float) -> list[Candidate]:
+        """Where the alternation leads from every guess about all rows, roughly."""
+        return self._ends(alpha, self._starts_from_all)
+
+    def _ends(self, alpha: float, starts: list[Normal]) -> list[Candidate]:
+        ends = (self._end(alpha, start, tol=1e-5, max_iter=60) for start in starts)
+        return [end for end in ends if end is not None]
 
     @cached_property
     def _starts_from_all(self) -> list[Normal]:
@@ -157,6 +164,7 @@ class StartSearch:
 
 _CONCENTRATION_STEPS = 3
 _MOST_ENDS = 6
+_MOST_PEELINGS = 3
 
 
 def _are_alike(one: Normal, other: Normal) -> bool:

@@ -314,8 +314,9 @@ class _Problem:
             coupling_for_efficiency(BOLD_EFFICIENCY, dimension),
             self._stable(dimension, self._sample_size, safety=1.3),
         )
-        other = search.best(search.model.alpha(bold), max_rounds=1)
-        if other is None or not 0.5 <= other.coverage < found.coverage - 0.1:
+        ends = [end for end in search.ends(search.model.alpha(bold)) if end.is_majority]
+        other = min(ends, key=lambda end: end.result.theta.log_det, default=found)
+        if other.coverage >= found.coverage - 0.1:
             return None
         gain = _corrected_log_det(found) - _corrected_log_det(other)
         noise = np.sqrt(2 * dimension / (other.result.effective_size * (1 - bold**2) ** 2))

@@ -1,0 +1,31 @@
+"""What the README shows is what happens."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from eosparse.cli.demo import main
+from eosparse.datasets import load_blood_panel
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_example_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    panel = load_blood_panel()
+    table = pd.DataFrame(panel.X, columns=panel.feature_names)
+    table.to_csv("panel.csv", index=False)
+    code = re.search(r"```python\n(.*?)```", README, re.S).group(1)
+    exec(compile(code, "README.md", "exec"), {"new_rows": table.head(3)})
+    assert "potassium_mmol_l" in capsys.readouterr().out
+
+
+def test_the_demo_prints_what_is_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    main(["--picture", "demo.png"])
+    shown = re.search(r"```text\n(.*?)```", README, re.S).group(1)
+    printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    for line in shown.splitlines():
+        if line.strip() not in ("", "..."):
+            assert line.strip() in printed
