@@ -339,8 +339,9 @@ def test_an_exact_relation_that_some_rows_break_is_reported():
     X = rng.normal(size=(500, 2))
     X = np.column_stack([X, X.sum(axis=1)])
     X[:5, 2] += 8.0
-    with pytest.warns(DegenerateDataWarning, match="almost exact linear relation"):
+    with pytest.warns(DegenerateDataWarning, match="almost exact linear relation") as caught:
         detector = EOSDetector().fit(X)
+    assert caught[0].filename == __file__
     assert detector.shrinkage_ == 0.1
     assert detector.is_outlier_[:5].all()
     assert detector.is_outlier_[5:].mean() < 0.05
@@ -359,8 +360,9 @@ def test_three_groups_without_majority_are_reported():
 
 
 def test_non_convergence_is_a_warning(spoilt):
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
+    with pytest.warns(ConvergenceWarning, match="max_iter") as caught:
         detector = EOSDetector(start="uniform", max_iter=2).fit(spoilt.X)
+    assert caught[0].filename == __file__  # it points at the user's line
     assert detector.status_ is Status.MAX_ITER
 
 

@@ -2,6 +2,6 @@
 
 from eosparse.estimators.alpha_path import AlphaPath
 from eosparse.estimators.detector import EOSDetector
-from eosparse.estimators.gaussian_choices import DegenerateDataWarning, MaskingWarning
+from eosparse.estimators.notices import DegenerateDataWarning, MaskingWarning
 
 __all__ = ["AlphaPath", "DegenerateDataWarning", "EOSDetector", "MaskingWarning"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from eosparse.errors import Structure
 from eosparse.estimators.alpha_path import AlphaPath
 from eosparse.estimators.gaussian_choices import fit_gaussian
 from eosparse.estimators.gaussian_fit import GaussianFit
+from eosparse.estimators.notices import warn_caller
 from eosparse.estimators.parameters import fit_options, flagging_rule
 from eosparse.estimators.read_out import read_out
 from eosparse.inference import Explanation
@@ -386,18 +386,16 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
     def _warn_unless_converged(self, fit: GaussianFit) -> None:
         result = fit.result
         if result.status is Status.MAX_ITER:
-            warnings.warn(
+            warn_caller(
                 f"the alternation did not converge in max_iter={self.max_iter} passes; the last "
                 "fall of the objective exceeds tol. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         elif result.status is Status.INTERRUPTED:
-            warnings.warn(
+            warn_caller(
                 f"the alternation was interrupted after {result.n_iter} passes; the state reached "
                 "so far is kept.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -5,7 +5,6 @@ Each choice that the user leaves open is made by one function here.
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -38,6 +37,7 @@ from eosparse.errors import (
     weighted_quantiles,
 )
 from eosparse.estimators.gaussian_fit import GaussianFit
+from eosparse.estimators.notices import DegenerateDataWarning, MaskingWarning, warn_caller
 from eosparse.rows import Coordinates, MemoryRows, choose_coordinates, spanned
 
 # With fewer rows per column than this, "auto" shrinks the covariance.
@@ -51,14 +51,6 @@ BOLD_EFFICIENCY = 0.4
 _MOST_RELAXATIONS = 5
 # Up to this many numbers (128 MB) the working coordinates are kept; beyond, made block by block.
 _LARGEST_COPY = 2**24
-
-
-class DegenerateDataWarning(UserWarning):
-    """The bulk of the rows satisfies an exact relation; the covariance was shrunk."""
-
-
-class MaskingWarning(UserWarning):
-    """No solution holds half of the rows: the answer may describe a minority."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +90,13 @@ def fit_gaussian(
         if not may_shrink or options.alpha != "auto" or problem.shrinkage > 0.0:
             raise
     columns = _most_dependent(coordinates, values[sample], feature_names)
-    warnings.warn(
+    warn_caller(
         "the bulk of the rows is tied, or satisfies an almost exact linear relation between "
         f"columns (most of all {columns}), so that "
         f"every fit of its covariance collapses. The covariance is shrunk by {FALLBACK_SHRINKAGE} "
         "and the start is uniform; p-values are approximate. Leave out one of the columns, or set "
         "shrinkage yourself.",
         DegenerateDataWarning,
-        stacklevel=4,
     )
     # A robust start would look for the exact relation again.
     milder = replace(options, shrinkage=FALLBACK_SHRINKAGE, start="uniform")
@@ -275,12 +266,11 @@ class _Problem:
                 "their weight. Use a larger alpha, more shrinkage, or fewer columns."
             )
         if not best.is_majority:
-            warnings.warn(
+            warn_caller(
                 "no solution holds half of the rows; the one that holds most, "
                 f"{best.coverage:.0%}, is reported. The rows may form several groups, or be far "
                 "from Gaussian.",
                 MaskingWarning,
-                stacklevel=7,
             )
         bold = self._unmasked(search, best, dimension)
         if bold is not None:
