@@ -260,6 +260,9 @@ class _Problem:
         values, mass = self.coordinates(self.values[self.sample]), self.mass[self.sample]
         search = StartSearch(model, values, mass, MemoryRows(values, mass))
         best = search.best(model.alpha(self._on_sample(coupling, dimension)))
+        bolder = self._bolder(search, best, dimension)
+        if bolder is not None:
+            best, coupling = bolder, bolder.coupling
         if best is None:
             raise CollapseError(
                 f"every start collapsed at alpha={model.alpha(coupling):.6g}: too few rows keep "
@@ -272,9 +275,6 @@ class _Problem:
                 "from Gaussian.",
                 MaskingWarning,
             )
-        bold = self._unmasked(search, best, dimension)
-        if bold is not None:
-            best, coupling = bold, bold.coupling
         # What was found on the sample is scaled to the c used on all rows.
         theta, factor = best.result.theta, (1 - coupling) / (1 - best.coupling)
         return coupling, Normal(theta.location, theta.covariance * factor)
@@ -289,28 +289,42 @@ class _Problem:
     def _sample_size(self) -> float:
         return float(self.mass[self.sample].sum())
 
-    def _unmasked(
-        self, search: StartSearch, found: Candidate, dimension: float
+    def _bolder(
+        self, search: StartSearch, found: Candidate | None, dimension: float
     ) -> Candidate | None:
-        """Look with a smaller alpha, if that is free, for a group that was kept by mistake.
+        """Look with a smaller alpha, if that is free, for what a larger one cannot separate.
+
+        If only a minority was found, a majority that holds together at a smaller alpha is better.
+        If a majority was found, a group may hide in it; with enough rows one can tell.
+        """
+        if not self._is_alpha_free or search.model.shrinkage > 0.0:
+            return None
+        couplings = [
+            min(coupling_for_efficiency(e, dimension), self._stable(dimension, size, safety=1.3))
+            for e, size in ((BOLD_EFFICIENCY, self._sample_size), (BOLD_EFFICIENCY / 2, np.inf))
+        ]
+        if found is not None and found.is_majority:
+            enough = self._sample_size >= 50 * self.coordinates.rank
+            return self._unmasked(search, found, couplings[0]) if enough else None
+        for coupling in couplings:
+            best = search.best(search.model.alpha(coupling))
+            if best is not None and best.is_majority:
+                return best
+        return None
+
+    def _unmasked(self, search: StartSearch, found: Candidate, coupling: float) -> Candidate | None:
+        """Return a solution without a group that `found` keeps, None if there is none.
 
         On clean rows both agree but for noise. A bold solution that leaves out a tenth of the rows
         more and has a significantly smaller determinant has found a group.
         """
-        enough = self._sample_size >= 50 * self.coordinates.rank and search.model.shrinkage == 0.0
-        if not (self._is_alpha_free and enough and self.options.structure == "full"):
-            return None
-        bold = min(
-            coupling_for_efficiency(BOLD_EFFICIENCY, dimension),
-            self._stable(dimension, self._sample_size, safety=1.3),
-        )
-        ends = [end for end in search.ends(search.model.alpha(bold)) if end.is_majority]
+        ends = [end for end in search.ends(search.model.alpha(coupling)) if end.is_majority]
         other = min(ends, key=lambda end: end.result.theta.log_det, default=found)
         if other.coverage >= found.coverage - 0.1:
             return None
         gain = _corrected_log_det(found) - _corrected_log_det(other)
-        noise = np.sqrt(2 * dimension / (other.result.effective_size * (1 - bold**2) ** 2))
-        return other if gain > 4 * noise else None
+        size = other.result.effective_size * (1 - coupling**2) ** 2
+        return other if gain > 4 * np.sqrt(2 * self.coordinates.rank / size) else None
 
 
 def _corrected_log_det(found: Candidate) -> float:
