@@ -75,20 +75,22 @@ class StartSearch:
                 break
             pool, fresh = peeled, self._ends(alpha, self._starts(peeled))
             found = found + fresh
+        minority = [candidate for candidate in found if not candidate.is_majority]
         for candidate in sorted(found, key=lambda c: c.result.last.log_det):
             if candidate.is_majority:
                 # A slow passage may look like an end: go on, and see whether it holds.
-                end = self._end(alpha, candidate.result.theta, tol=1e-8, max_iter=500)
+                end = self.end(alpha, candidate.result.theta, tol=1e-8, max_iter=500)
                 if end is not None and end.is_majority:
                     return end
-        return max(found, key=lambda c: c.coverage, default=None)
+                minority += [] if end is None else [end]
+        return max(minority, key=lambda c: c.coverage, default=None)
 
     def ends(self, alpha: float) -> list[Candidate]:
         """Where the alternation leads from every guess about all rows, roughly."""
         return self._ends(alpha, self._starts_from_all)
 
     def _ends(self, alpha: float, starts: list[Normal]) -> list[Candidate]:
-        ends = (self._end(alpha, start, tol=1e-5, max_iter=60) for start in starts)
+        ends = (self.end(alpha, start) for start in starts)
         return [end for end in ends if end is not None]
 
     @cached_property
@@ -133,7 +135,9 @@ class StartSearch:
             weighted_moments(self.values, weights, diagonal=self.model.structure != "full")
         )
 
-    def _end(self, alpha: float, start: Normal, *, tol: float, max_iter: int) -> Candidate | None:
+    def end(
+        self, alpha: float, start: Normal, *, tol: float = 1e-5, max_iter: int = 60
+    ) -> Candidate | None:
         """Alternate from a start; None if it collapses."""
         result = alternate(self.model, self.rows, alpha, start, tol=tol, max_iter=max_iter)
         if result.status is Status.COLLAPSED:
