@@ -44,9 +44,11 @@ from eosparse.rows import Coordinates, MemoryRows, choose_coordinates, spanned
 ROWS_PER_COLUMN = 5.0
 # "auto" shrinkage of data whose bulk satisfies an exact relation, so that no other fit exists.
 FALLBACK_SHRINKAGE = 0.1
-# Efficiency of the location behind alpha="auto", and the lower one that looks for masked groups.
+# Efficiency of the location behind alpha="auto"; the lower one that looks for masked groups; and
+# those tried in turn where only a minority holds together. The usable window may be narrow.
 AUTO_EFFICIENCY = 0.7
 BOLD_EFFICIENCY = 0.4
+_BOLDER_EFFICIENCIES = (0.55, 0.4, 0.2)
 # How often "auto" may double alpha to escape a collapse.
 _MOST_RELAXATIONS = 5
 # Up to this many numbers (128 MB) the working coordinates are kept; beyond, made block by block.
@@ -299,18 +301,20 @@ class _Problem:
         """
         if not self._is_alpha_free or search.model.shrinkage > 0.0:
             return None
-        couplings = [
-            min(coupling_for_efficiency(e, dimension), self._stable(dimension, size, safety=1.3))
-            for e, size in ((BOLD_EFFICIENCY, self._sample_size), (BOLD_EFFICIENCY / 2, np.inf))
-        ]
         if found is not None and found.is_majority:
             enough = self._sample_size >= max(20 * self.coordinates.rank, 200)
-            return self._unmasked(search, found, couplings[0]) if enough else None
-        for coupling in couplings:
-            best = search.best(search.model.alpha(coupling))
+            bold = self._bold_coupling(BOLD_EFFICIENCY, dimension)
+            return self._unmasked(search, found, bold) if enough else None
+        for efficiency in _BOLDER_EFFICIENCIES:
+            bold = self._bold_coupling(efficiency, dimension)
+            best = search.best(search.model.alpha(bold))
             if best is not None and best.is_majority:
                 return best
         return None
+
+    def _bold_coupling(self, efficiency: float, dimension: float) -> float:
+        stable = self._stable(dimension, self._sample_size, safety=1.3)
+        return min(coupling_for_efficiency(efficiency, dimension), stable)
 
     def _unmasked(self, search: StartSearch, found: Candidate, coupling: float) -> Candidate | None:
         """Return a solution without a group that `found` keeps, None if there is none.
