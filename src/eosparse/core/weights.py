@@ -73,16 +73,14 @@ class WeightSummary:
 
 @dataclass(frozen=True)
 class OptimalWeights:
-    """The minimiser of the entropic objective, with its log-weights and summary."""
+    """The minimiser of the entropic objective: log-weights, weights and their summary.
+
+    A weight too small for a float is a correct zero; its logarithm is still finite.
+    """
 
     log_weights: FloatArray
+    weights: FloatArray
     summary: WeightSummary
-
-    @property
-    def weights(self) -> FloatArray:
-        """The weights; a weight too small for a float is a correct zero."""
-        weights: FloatArray = np.exp(self.log_weights)
-        return weights
 
     @property
     def objective(self) -> float:
@@ -132,20 +130,24 @@ def optimal_weights(
     # Differences of errors near the largest float may overflow: infinitely worse, weight zero.
     with np.errstate(over="ignore"):
         tilt = -(g - lowest) / alpha
-    scaled = tilt + log_prior
+    scaled = tilt if prior is None else tilt + log_prior
     peak = scaled.max()
-    log_mass = float(peak + np.log(np.exp(scaled - peak).sum()))
+    weights = np.exp(scaled - peak)
+    mass = float(weights.sum())
+    weights /= mass
+    log_mass = float(peak + np.log(mass))
     log_weights = scaled - log_mass
-    weights = np.exp(log_weights)
     # log(w/u) = tilt - log_mass; where w is zero the product is zero, whatever the logarithm.
-    relative = np.where(weights > 0, tilt - log_mass, 0.0)
+    tilt[weights == 0] = 0.0
+    entropy = log_mass - float(weights @ tilt)
+    single = weights if prior is None else np.exp(tilt - log_mass)
     summary = WeightSummary(
         alpha=float(alpha),
         objective=float(lowest - alpha * log_mass),
-        entropy=-float(weights @ relative),
-        squares=float(weights @ np.exp(relative)),
+        entropy=entropy,
+        squares=float(weights @ single),
     )
-    return OptimalWeights(log_weights, summary)
+    return OptimalWeights(log_weights, weights, summary)
 
 
 def alpha_for_perplexity(

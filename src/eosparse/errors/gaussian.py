@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack
 
 from eosparse.core import CollapseError, FloatArray
 
@@ -130,9 +130,7 @@ class Normal:
             return white
         if self._is_well_conditioned:
             return centred @ self.inverse_factor.T
-        return np.asarray(
-            solve_triangular(self.factor, centred.T, lower=True, check_finite=False)
-        ).T
+        return _substituted(self.factor, centred.T).T
 
     def mahalanobis(self, values: FloatArray) -> FloatArray:
         """Squared Mahalanobis distance of each row."""
@@ -231,6 +229,12 @@ class GaussianError:
         return max(self.shrinkage, _RANK_TOLERANCE**2) * self.target
 
 
+def _substituted(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve a lower triangular system."""
+    solution, _ = lapack.dtrtrs(factor, right, lower=1)
+    return np.asarray(solution)
+
+
 def _relaxed_covariance(before: Normal, after: FloatArray, factor: float) -> FloatArray | None:
     """Move the inverse covariance `factor` times as far as from `before` to `after`.
 
@@ -241,8 +245,7 @@ def _relaxed_covariance(before: Normal, after: FloatArray, factor: float) -> Flo
             return None
         precision = 1 + factor * (before.covariance / after - 1)
         return before.covariance / precision if (precision > _LEAST_PRECISION).all() else None
-    half = solve_triangular(before.factor, after, lower=True, check_finite=False)
-    seen = solve_triangular(before.factor, half.T, lower=True, check_finite=False)
+    seen = _substituted(before.factor, _substituted(before.factor, after).T)
     ratios, vectors = np.linalg.eigh((seen + seen.T) / 2)
     if not (ratios > 0).all():
         return None

@@ -288,10 +288,11 @@ def _extreme_kurtosis(
     """Fixed-point steps towards the lowest (or highest) kurtosis of a projection."""
     for _ in range(8):
         projections = white @ directions
-        gradient = white.T @ (projections**3 * share[:, None])
+        squares = projections * projections
+        gradient = white.T @ (squares * projections * share[:, None])
         if lowest:
             # A shift above the curvature turns descent into a convergent power step.
-            shift = np.maximum(3.0, 1.5 * (share @ projections**4))
+            shift = np.maximum(3.0, 1.5 * (share @ (squares * squares)))
             gradient = shift * directions - gradient
         directions = gradient / np.maximum(np.linalg.norm(gradient, axis=0), 1e-300)
     return directions

@@ -110,7 +110,7 @@ class ScaledF:
         collapse. It shows in the weighted mean of the leave-one-out distances, to which outliers
         contribute nothing.
         """
-        levels = (np.arange(1024) + 0.5) / 1024
+        levels = (np.arange(512) + 0.5) / 512
         distances = self._scale * fdtri(self.n_dimensions, self._tail, levels)
         weights = pull.weights(pull.done(distances))
         return replace(self, stretch=mean / float(weights @ distances / weights.sum()))
