@@ -10,7 +10,7 @@ import pytest
 import sklearn
 from scipy.stats import chi2
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -204,6 +204,13 @@ def test_path_visits_given_alphas_and_leaves_the_detector_alone(fitted, spoilt):
     path = fitted.path(spoilt.X, alphas=[0.5, 2.0, 1.0])
     assert path.alphas.tolist() == [2.0, 1.0, 0.5]
     np.testing.assert_array_equal(fitted.location_, before)
+
+
+def test_path_does_not_pretend_to_fit(spoilt):
+    detector = EOSDetector()
+    detector.path(spoilt.X, alphas=[1.0])
+    with pytest.raises(NotFittedError):
+        detector.predict(spoilt.X)
 
 
 def test_sample_weight_of_k_equals_the_row_k_times(spoilt):

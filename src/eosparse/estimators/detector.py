@@ -6,7 +6,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, OutlierMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    OneToOneFeatureMixin,
+    OutlierMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
@@ -312,11 +318,11 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         AlphaPath
             Flagged counts, effective sizes, weights and the plateau.
         """
-        reset = not hasattr(self, "n_features_in_")
-        values, prior = self._validated(X, sample_weight, reset=reset)
-        rule = flagging_rule(self)
-        fit = self._fit(values, prior)
-        visited = self._visited_alphas(fit, alphas)
+        scratch = clone(self)
+        values, prior = scratch._validated(X, sample_weight)
+        rule = flagging_rule(scratch)
+        fit = scratch._fit(values, prior)
+        visited = _visited_alphas(fit, alphas)
         rows = fit.rows(values, prior)
         start = solve_from_weights(fit.model, rows, np.ones(len(values)))
         results = alpha_path(fit.model, rows, visited, start, tol=self.tol, max_iter=self.max_iter)
@@ -335,15 +341,6 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
             statuses=tuple(result.status for result in results),
         )
 
-    def _visited_alphas(self, fit: GaussianFit, alphas: ArrayLike | None) -> FloatArray:
-        if alphas is None:
-            lowest = (1 - fit.model.shrinkage) / fit.model.n_features
-            return np.geomspace(200 * lowest, lowest, 40)
-        visited = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
-        if visited.ndim != 1 or not (visited > 0).all():
-            raise ValueError("alphas must be positive numbers.")
-        return visited
-
     def _fit(self, values: FloatArray, prior: FloatArray | None) -> GaussianFit:
         names = [str(name) for name in _check_feature_names_in(self)]
         random_state = check_random_state(self.random_state)
@@ -359,13 +356,12 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         return values
 
     def _validated(
-        self, X: ArrayLike, sample_weight: ArrayLike | None, reset: bool = True
+        self, X: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[FloatArray, FloatArray | None]:
         """Check the table and the prior weights."""
         values: FloatArray = validate_data(
             self,
             X,
-            reset=reset,
             dtype=[np.float64, np.float32],
             ensure_min_samples=_FEWEST_ROWS,
         )
@@ -402,3 +398,13 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _visited_alphas(fit: GaussianFit, alphas: ArrayLike | None) -> FloatArray:
+    if alphas is None:
+        lowest = (1 - fit.model.shrinkage) / fit.model.n_features
+        return np.geomspace(200 * lowest, lowest, 40)
+    visited = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
+    if visited.ndim != 1 or not (visited > 0).all():
+        raise ValueError("alphas must be positive numbers.")
+    return visited
