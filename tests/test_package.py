@@ -27,10 +27,9 @@ def test_public_names_exist():
     assert all(hasattr(eosparse, name) for name in eosparse.__all__)
 
 
-def test_importing_does_not_import_optional_packages():
-    code = "import sys, eosparse; print([m for m in ('matplotlib', 'pandas') if m in sys.modules])"
+def test_importing_does_not_import_matplotlib():
+    code = "import sys, eosparse; print('matplotlib' in sys.modules)"
     printed = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
-    # scikit-learn itself imports pandas where it is installed, but never matplotlib.
-    assert "matplotlib" not in printed
+    assert printed.strip() == "False"

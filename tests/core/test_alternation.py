@@ -185,3 +185,18 @@ def test_a_path_is_warm_started_and_ends_at_collapse(table):
 def test_longest_plateau_of_a_constant_is_all_of_it():
     assert longest_plateau([5, 5, 5], 0) == slice(0, 3)
     assert longest_plateau([], 0) == slice(0, 0)
+
+
+@dataclass(frozen=True)
+class Fragile(SquaredDistance):
+    """A model whose fit may have no answer."""
+
+    def solve(self, statistics: Moments):  # noqa: ARG002  # the protocol's signature
+        raise CollapseError
+
+
+def test_a_fit_without_an_answer_is_a_collapse(table):
+    result = alternate(Fragile(), MemoryRows(table), 50.0, table.mean(axis=0))
+    assert result.status is Status.COLLAPSED
+    with pytest.raises(CollapseError, match="determine no fit"):
+        _ = result.theta

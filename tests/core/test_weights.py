@@ -170,3 +170,8 @@ def test_bad_arguments_are_named(arguments, message):
 def test_unreachable_perplexities_are_refused(wanted):
     with pytest.raises(ValueError, match="cannot be reached"):
         alpha_for_perplexity([0.0, 1.0, 2.0], wanted)
+
+
+def test_a_far_better_row_without_prior_weight_changes_nothing():
+    solution = optimal_weights([-1e300, 0.0, 0.0], 1e-12, [0, 1, 1])
+    np.testing.assert_array_equal(solution.weights, [0.0, 0.5, 0.5])

@@ -31,7 +31,7 @@ def test_seeds():
     assert not np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("wrong", [{"outliers": "odd"}, {"inliers": "odd"}])
+@pytest.mark.parametrize("wrong", [{"outliers": "odd"}, {"inliers": "odd"}, {"contamination": 1.5}])
 def test_unknown_kinds_are_named(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         make_contaminated(**wrong)

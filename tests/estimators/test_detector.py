@@ -1,21 +1,19 @@
 """EOSDetector: what it promises to users."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from eosparse import CollapseError, DegenerateDataWarning, EOSDetector, MaskingWarning, Status
+from eosparse import CollapseError, DegenerateDataWarning, EOSDetector, Status
 from eosparse.datasets import load_blood_panel, make_contaminated
 
 
@@ -167,6 +165,19 @@ def test_alpha_from_efficiency_perplexity_or_a_number(spoilt):
     assert EOSDetector(0.7).fit(spoilt.X).alpha_ == 0.7
 
 
+@pytest.mark.parametrize("wanted", [300, 400, 450, 520])
+def test_any_perplexity_between_half_and_all_inliers(spoilt, wanted):
+    w = EOSDetector(perplexity=wanted).fit(spoilt.X).weights_
+    w = w[w > 0]
+    assert np.exp(-(w * np.log(w)).sum()) == pytest.approx(wanted, rel=1e-4)
+
+
+def test_explicit_alphas_are_never_replaced():
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    with pytest.raises(CollapseError):
+        EOSDetector(efficiency=1e-6).fit(X)
+
+
 @pytest.mark.parametrize("start", ["deterministic", "uniform", "random", "array"])
 def test_starts_lead_to_the_same_answer_when_outliers_are_few(start):
     X, _ = make_contaminated(500, 4, 0.03, random_state=3)
@@ -206,11 +217,33 @@ def test_path_visits_given_alphas_and_leaves_the_detector_alone(fitted, spoilt):
     np.testing.assert_array_equal(fitted.location_, before)
 
 
-def test_path_does_not_pretend_to_fit(spoilt):
+def test_path_works_with_shrinkage_and_names_alphas_that_are_too_small(spoilt):
+    path = EOSDetector(shrinkage=0.3).path(spoilt.X)
+    assert np.isfinite(path.weights).all()
+    with pytest.raises(ValueError, match="alphas must be numbers above"):
+        EOSDetector().path(spoilt.X, alphas=0.1)
+
+
+@pytest.mark.parametrize("attempt", ["path", "failed fit", "nothing"])
+def test_only_a_fit_makes_it_fitted(spoilt, attempt):
     detector = EOSDetector()
-    detector.path(spoilt.X, alphas=[1.0])
-    with pytest.raises(NotFittedError):
-        detector.predict(spoilt.X)
+    if attempt == "path":
+        detector.path(spoilt.X, alphas=[1.0])
+    elif attempt == "failed fit":
+        with pytest.raises(ValueError, match="fdr"):
+            detector.set_params(fdr=7.0).fit(spoilt.X)
+    for method in ("predict", "explain", "p_values", "transform"):
+        with pytest.raises(NotFittedError):
+            getattr(detector, method)(spoilt.X)
+
+
+def test_an_interrupted_search_is_no_answer(spoilt, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("eosparse.errors.gaussian.GaussianError.solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        EOSDetector().fit(spoilt.X)
 
 
 def test_sample_weight_of_k_equals_the_row_k_times(spoilt):
@@ -316,7 +349,11 @@ def test_structured_covariances(covariance):
     assert detector.is_outlier_[~is_outlier].mean() < 0.02
     off_diagonal = detector.covariance_ - np.diag(np.diag(detector.covariance_))
     assert not off_diagonal.any()
-    if covariance == "diag":
+    if covariance == "spherical":
+        X = X / np.arange(1, 11)
+        again = EOSDetector(covariance=covariance).fit(X)
+        np.testing.assert_array_equal(again.is_outlier_, detector.is_outlier_)
+    else:
         np.testing.assert_allclose(np.diag(detector.covariance_), 1.0, atol=0.25)
 
 
@@ -352,18 +389,6 @@ def test_an_exact_relation_that_some_rows_break_is_reported():
     assert detector.shrinkage_ == 0.1
     assert detector.is_outlier_[:5].all()
     assert detector.is_outlier_[5:].mean() < 0.05
-
-
-def test_three_groups_without_majority_are_reported():
-    rng = np.random.default_rng(0)
-    centres = 60 * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    X = np.concatenate([c + 0.3 * rng.normal(size=(60, 3)) for c in centres])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        detector = EOSDetector().fit(X)
-    # Either all groups are one bulk, or the risk is named.
-    covered = (detector.mahalanobis(X) <= chi2.ppf(0.99, 3)).mean()
-    assert covered >= 0.5 or any(w.category is MaskingWarning for w in caught)
 
 
 def test_non_convergence_is_a_warning(spoilt):

@@ -84,7 +84,7 @@ def test_benjamini_hochberg_counts_mass():
 
 
 def test_explanations_name_the_columns():
-    explanation = Explanation(np.array([[1.0, 6.0, 3.0]]), np.ones((1, 3)), ("a", "b", "c"))
-    assert explanation.top(0, 2) == [("b", 0.6), ("c", 0.3)]
-    assert explanation.distances.tolist() == [10.0]
+    explanation = Explanation(np.sqrt([[1.0, 6.0, 3.0]]), ("a", "b", "c"))
+    assert explanation.top(0, 2) == [("b", pytest.approx(0.6)), ("c", pytest.approx(0.3))]
+    assert explanation.distances.tolist() == pytest.approx([10.0])
     assert explanation.to_frame().columns.tolist() == ["a", "b", "c"]

@@ -23,8 +23,6 @@ def test_outlier_map_shows_every_row_and_the_cut(fitted):
     display = OutlierMapDisplay.from_estimator(detector, X, ax=ax)
     assert sum(len(points.get_offsets()) for points in ax.collections) == 300
     np.testing.assert_array_equal(display.distances > display.cut, detector.is_outlier_)
-    assert len(display.reasons) == detector.is_outlier_.sum()
-    assert set(display.reasons) <= {"x0", "x1", "x2"}
     assert display.ax_ is ax
 
 

@@ -53,8 +53,9 @@ def report(
     ]
     for row in flagged:
         reasons = [
-            f"{names[column]}={X[row, column]:g} ({share:.0%})"
-            for column, share in _top(explanation.contributions[row])
+            f"{name}={X[row, names.index(name)]:g} ({share:.0%})"
+            for name, share in explanation.top(row, 3)
+            if share >= 0.1
         ]
         lines.append(f"{row:>4}  {_readable(detector.p_values_[row]):>8}  {', '.join(reasons)}")
     lines += [
@@ -66,13 +67,6 @@ def report(
 
 def _readable(p_value: float) -> str:
     return "< 1e-99" if p_value < 1e-99 else f"{p_value:.1e}"
-
-
-def _top(contributions: FloatArray) -> list[tuple[int, float]]:
-    """Columns that together make up most of a distance, at most three."""
-    shares = contributions / contributions.sum()
-    order = np.argsort(-shares, kind="stable")[:3]
-    return [(int(i), float(shares[i])) for i in order if shares[i] >= 0.1]
 
 
 def draw(detector: EOSDetector, X: FloatArray, names: Sequence[str], picture: Path) -> None:

@@ -130,7 +130,7 @@ class Result(Generic[Theta]):
     n_iter : int
         Number of passes over the rows, those taken back included.
     effective_size : float
-        Kish's effective number of rows at the last θ.
+        Kish's effective number of rows at the last θ; NaN where that had no errors.
     perplexity : float
         The same by entropy.
     last : Theta
@@ -149,10 +149,12 @@ class Result(Generic[Theta]):
     def theta(self) -> Theta:
         """The parameters found; an error if the alternation collapsed."""
         if self.status is Status.COLLAPSED:
+            what = f"the weights gathered on {self.effective_size:.3g} effective rows"
+            if np.isnan(self.effective_size):
+                what = "the weighted rows determine no fit (ties, or dependent columns)"
             raise CollapseError(
-                f"the weights gathered on {self.effective_size:.3g} effective rows at "
-                f"alpha={self.alpha:.6g}: too few for the model. Use a larger alpha (or a higher "
-                "efficiency), more shrinkage, or fewer columns."
+                f"{what} at alpha={self.alpha:.6g}. Use a larger alpha (or a higher efficiency), "
+                "more shrinkage, or fewer columns."
             )
         return self.last
 
@@ -215,7 +217,7 @@ def alternate(
     max_iter : int, default=1000
         Most passes over the rows.
     callback : callable, optional
-        Called with an `Iteration` after each pass; returning True stops.
+        Called with an `Iteration` after each pass that is not taken back; returning True stops.
     accelerate : bool, default=True
         Extrapolate the steps of models that can; a step that does not descend is taken back.
 
@@ -241,21 +243,23 @@ def alternate(
     try:
         for n_passes in range(1, max_iter + 1):
             passed = _visit_or_none(model, rows, theta, alpha)
-            if plain is not None and (passed is None or passed.summary.objective > history[-1]):
+            if plain is not None and not _descends(passed, model.smallest_size, history[-1]):
                 theta, plain = plain, None
                 continue
-            if passed is None:
+            summary, reached = passed.summary if passed else None, theta
+            if passed is None or passed.summary.kish_size < model.smallest_size:
                 return ended(Status.COLLAPSED)
-            summary, reached = passed.summary, theta
-            history.append(summary.objective)
+            history.append(passed.summary.objective)
+            iteration = Iteration(n_passes, alpha, history[-1], passed.summary.kish_size, theta)
+            stopped = callback is not None and callback(iteration)
             if _has_settled(history, tol):
                 return ended(Status.CONVERGED)
-            iteration = Iteration(n_passes, alpha, summary.objective, summary.kish_size, theta)
-            if callback is not None and callback(iteration):
+            if stopped:
                 return ended(Status.INTERRUPTED)
-            solved = model.solve(passed.statistics)
-            further = extrapolated(model, theta, solved, alpha) if accelerate else None
-            theta, plain = (solved, None) if further is None else (further, solved)
+            theta, plain = _next(model, theta, passed.statistics, alpha, accelerate)
+    except CollapseError:
+        summary = None
+        return ended(Status.COLLAPSED)
     except KeyboardInterrupt:
         if summary is None:
             raise
@@ -266,12 +270,31 @@ def alternate(
 def _visit_or_none(
     model: ErrorModel[Block, Theta, Stats], rows: Rows[Block], theta: Theta, alpha: float
 ) -> Visit[Stats] | None:
-    """Visit the rows; None if θ has collapsed."""
+    """Visit the rows; None if θ has no errors."""
     try:
-        passed = visit(model, rows, theta, alpha)
+        return visit(model, rows, theta, alpha)
     except CollapseError:
         return None
-    return passed if passed.summary.kish_size >= model.smallest_size else None
+
+
+def _descends(passed: Visit[Stats] | None, smallest_size: float, objective: float) -> bool:
+    """Whether an extrapolated step is worth keeping."""
+    if passed is None or passed.summary.kish_size < smallest_size:
+        return False
+    return passed.summary.objective <= objective
+
+
+def _next(
+    model: ErrorModel[Block, Theta, Stats],
+    theta: Theta,
+    statistics: Stats,
+    alpha: float,
+    accelerate: bool,
+) -> tuple[Theta, Theta | None]:
+    """Return the θ to visit next, and the plain step if that is an extrapolated one."""
+    solved = model.solve(statistics)
+    further = extrapolated(model, theta, solved, alpha) if accelerate else None
+    return (solved, None) if further is None else (further, solved)
 
 
 # Rounding in the errors of badly conditioned data, relative to the objective.

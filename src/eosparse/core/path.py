@@ -25,14 +25,14 @@ def alpha_path(
     tol: float = 1e-12,
     max_iter: int = 1000,
 ) -> list[Result[Theta]]:
-    """Solve for each alpha from the solution of the one before; end at the first collapse.
+    """Solve for each alpha from the solution of the one before; end at a collapse or interrupt.
 
-    The collapsed result is kept as the last one, so that the path shows where it ends.
+    The last result is kept whatever its status, so that the path shows how it ended.
     """
     results: list[Result[Theta]] = []
     for alpha in alphas:
         results.append(alternate(model, rows, alpha, theta, tol=tol, max_iter=max_iter))
-        if results[-1].status is Status.COLLAPSED:
+        if results[-1].status in (Status.COLLAPSED, Status.INTERRUPTED):
             break
         theta = results[-1].theta
     return results

@@ -129,7 +129,8 @@ def optimal_weights(
     lowest = g[np.isfinite(log_prior)].min()
     # Differences of errors near the largest float may overflow: infinitely worse, weight zero.
     with np.errstate(over="ignore"):
-        tilt = -(g - lowest) / alpha
+        # Only rows without prior weight can be better than the best that counts.
+        tilt = np.minimum(-(g - lowest) / alpha, 0.0)
     scaled = tilt if prior is None else tilt + log_prior
     peak = scaled.max()
     weights = np.exp(scaled - peak)

@@ -57,6 +57,8 @@ def make_contaminated(
     >>> X.shape, int(is_outlier.sum())
     ((200, 3), 10)
     """
+    if not 0.0 <= contamination <= 1.0:
+        raise ValueError(f"contamination={contamination!r} must lie in [0, 1].")
     rng = np.random.default_rng(random_state)
     n_outliers = round(contamination * n_samples)
     good = rng.standard_normal((n_samples - n_outliers, n_features))

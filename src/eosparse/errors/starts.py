@@ -140,6 +140,8 @@ class StartSearch:
     ) -> Candidate | None:
         """Alternate from a start; None if it collapses."""
         result = alternate(self.model, self.rows, alpha, start, tol=tol, max_iter=max_iter)
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt  # a search cut short has no answer
         if result.status is Status.COLLAPSED:
             return None
         coupling = min(self.model.coupling(alpha), 0.999)

@@ -54,6 +54,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
     alpha : float or "auto", default="auto"
         Regularisation. "auto" takes the value at which the location has an efficiency of 0.7 on
         Gaussian rows, or the smallest at which half of the rows still hold the fit up, if larger.
+        With the deterministic start it looks at smaller values too, and takes one where that
+        separates a group of rows which the first one cannot.
     efficiency : float in (0, 1), optional
         Choose alpha for this efficiency of the location instead.
     perplexity : float, optional
@@ -68,7 +70,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
     contamination : float in (0, 0.5], optional
         Flag this share of the training rows instead.
     covariance : {"full", "diag", "spherical"}, default="full"
-        Form of the covariance.
+        Form of the covariance. "spherical" means equal variances in scaled columns.
     shrinkage : float in [0, 1) or "auto", default="auto"
         Linear shrinkage of a full covariance towards a multiple of the identity in robustly scaled
         columns. "auto" is 0, unless there are fewer than five rows per column (then the
@@ -83,7 +85,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
     max_iter : int, default=1000
         Most passes over the rows.
     callback : callable, optional
-        Called with an `eosparse.core.Iteration` after each pass; returning True stops.
+        Called with an `eosparse.core.Iteration` after each pass over all rows that is not taken
+        back; returning True stops.
     random_state : int, RandomState or None, default=None
         For random starts.
 
@@ -107,8 +110,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         ``decision_function = score_samples - offset_``.
     objective_ : float
         The objective at the solution.
-    objective_history_ : ndarray of shape (n_iter_,)
-        The objective after each pass, never rising.
+    objective_history_ : ndarray of shape (n_accepted,)
+        The objective after each pass that was not taken back, never rising.
     n_iter_ : int
         Number of passes over the rows.
     effective_sample_size_ : float
@@ -226,7 +229,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
 
         Made when asked for: with thousands of columns it is larger than the table.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "offset_")
         covariance: FloatArray = self._fit_.covariance.astype(self.location_.dtype)
         return covariance
 
@@ -291,9 +294,10 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         >>> [name for name, share in explanation.top(0, n=1)]
         ['x1']
         """
-        deviations = self._fit_.deviations(self._new_rows(X))
+        values = self._new_rows(X)
+        deviations = self._fit_.deviations(values)
         names = tuple(str(name) for name in _check_feature_names_in(self))
-        return Explanation(np.square(deviations), deviations, names)
+        return Explanation(deviations, names)
 
     def path(
         self,
@@ -351,7 +355,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         return scores
 
     def _new_rows(self, X: ArrayLike) -> FloatArray:
-        check_is_fitted(self)
+        check_is_fitted(self, "offset_")
         values: FloatArray = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return values
 
@@ -365,18 +369,18 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
             dtype=[np.float64, np.float32],
             ensure_min_samples=_FEWEST_ROWS,
         )
-        if (values == values[0]).all():
-            raise ValueError("all rows of X are equal: there is nothing to tell them apart by.")
         if sample_weight is None:
+            _check_rows_differ(values)
             return values, None
         prior = _check_sample_weight(
             sample_weight, values, dtype=np.float64, ensure_non_negative=True
         )
-        if prior.sum() < _FEWEST_ROWS or np.count_nonzero(prior) < 2:
+        if prior.sum() < _FEWEST_ROWS:
             raise ValueError(
                 f"sample_weight counts rows, and sums to {prior.sum():g}: at least "
                 f"{_FEWEST_ROWS} are needed. Scale the weights so that their mean is about 1."
             )
+        _check_rows_differ(values[prior > 0])
         return values, prior
 
     def _warn_unless_converged(self, fit: GaussianFit) -> None:
@@ -400,11 +404,19 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         return tags
 
 
+def _check_rows_differ(values: FloatArray) -> None:
+    if (values == values[0]).all():
+        raise ValueError("all rows of X are equal: there is nothing to tell them apart by.")
+
+
 def _visited_alphas(fit: GaussianFit, alphas: ArrayLike | None) -> FloatArray:
+    """Return the alphas of a path, largest first."""
+    lowest = fit.model.alpha(1.0)
     if alphas is None:
-        lowest = (1 - fit.model.shrinkage) / fit.model.n_features
-        return np.geomspace(200 * lowest, lowest, 40)
-    visited = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
-    if visited.ndim != 1 or not (visited > 0).all():
-        raise ValueError("alphas must be positive numbers.")
-    return visited
+        return np.geomspace(200 * lowest, 1.02 * lowest, 40)
+    visited = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    if visited.ndim != 1 or not (visited > lowest).all():
+        raise ValueError(
+            f"alphas must be numbers above {lowest:.6g}, where the covariance collapses."
+        )
+    return np.sort(visited)[::-1]

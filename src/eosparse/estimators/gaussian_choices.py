@@ -89,7 +89,7 @@ def fit_gaussian(
         return problem.fit()
     except CollapseError:
         may_shrink = options.structure == "full" and options.shrinkage == "auto"
-        if not may_shrink or options.alpha != "auto" or problem.shrinkage > 0.0:
+        if not may_shrink or not problem.is_alpha_free or problem.shrinkage > 0.0:
             raise
     columns = _most_dependent(coordinates, values[sample], feature_names)
     warn_caller(
@@ -127,17 +127,19 @@ class _Problem:
             return MemoryRows(self.values, self.prior, self.coordinates)
         return MemoryRows(self.coordinates(self.values), self.prior)
 
-    @property
+    @cached_property
     def shrinkage(self) -> float:
+        """The user's shrinkage, or the one that the number of rows asks for."""
         if self.options.structure != "full":
             return 0.0
         if self.options.shrinkage != "auto":
             return self.options.shrinkage
         if self.n_rows >= ROWS_PER_COLUMN * self.coordinates.rank:
             return 0.0
-        scatter, size = self._bounded_scatter()
+        scatter, size = self._bounded_scatter
         return min(oas_shrinkage(scatter, self.coordinates.n_features, size), 0.99)
 
+    @cached_property
     def _bounded_scatter(self) -> tuple[FloatArray, float]:
         """Scatter in which no row weighs more than the median one, and its effective size."""
         mass = self.mass[self.sample]
@@ -158,11 +160,12 @@ class _Problem:
             return self._fit_perplexity(model, dimension, options.perplexity)
         coupling = self._coupling(model, dimension)
         # A collapse without shrinkage is met by shrinkage; one in spite of it by a larger alpha.
-        may_relax = self._is_alpha_free and (model.shrinkage > 0 or options.structure != "full")
+        may_relax = self.is_alpha_free and (model.shrinkage > 0 or options.structure != "full")
         for attempt in range(_MOST_RELAXATIONS if may_relax else 0):
             with suppress(CollapseError):
                 return self._fit_from_start(model, coupling / 2**attempt, dimension)
-        return self._fit_from_start(model, coupling, dimension)
+        smallest = coupling / 2**_MOST_RELAXATIONS if may_relax else coupling
+        return self._fit_from_start(model, smallest, dimension)
 
     def _fit_from_start(
         self, model: GaussianError, coupling: float, dimension: float
@@ -171,8 +174,10 @@ class _Problem:
         return self._fit_at(model, coupling, start)
 
     @property
-    def _is_alpha_free(self) -> bool:
-        return self.options.alpha == "auto" and self.options.efficiency is None
+    def is_alpha_free(self) -> bool:
+        """Whether the user left alpha open altogether."""
+        options = self.options
+        return options.alpha == "auto" and options.efficiency is options.perplexity is None
 
     def _model(self) -> tuple[GaussianError, float]:
         """Return the error model, and the number of dimensions that it effectively fits."""
@@ -182,7 +187,7 @@ class _Problem:
         shrinkage = self.shrinkage
         if shrinkage == 0.0:
             return model, float(rank)
-        scatter, _ = self._bounded_scatter()
+        scatter, _ = self._bounded_scatter
         target = float(np.trace(scatter)) / n_features
         dimension = float(rank)
         if self.n_rows < ROWS_PER_COLUMN * rank:
@@ -191,6 +196,12 @@ class _Problem:
 
     def _coupling(self, model: GaussianError, dimension: float) -> float:
         if self.options.alpha != "auto":
+            if self.options.alpha <= model.alpha(1.0):
+                raise CollapseError(
+                    f"alpha={self.options.alpha:.6g} is too small: at or below "
+                    f"{model.alpha(1.0):.6g} the covariance collapses onto a point. Use a larger "
+                    "alpha."
+                )
             return model.coupling(self.options.alpha)
         if self.options.efficiency is not None:
             return coupling_for_efficiency(self.options.efficiency, dimension)
@@ -203,11 +214,13 @@ class _Problem:
         return largest_stable_coupling(parameters, n_rows / 2, safety)
 
     def _fit_at(self, model: GaussianError, coupling: float, start: Normal) -> GaussianFit:
-        options, model = self.options, self._targeted(model, coupling)
+        options, alpha = self.options, self.options.alpha
+        if alpha == "auto":
+            alpha = model.alpha(coupling)
         result = alternate(
             model,
             self.rows,
-            model.alpha(coupling) if options.alpha == "auto" else options.alpha,
+            alpha,
             start,
             tol=options.tol,
             max_iter=options.max_iter,
@@ -217,35 +230,38 @@ class _Problem:
             _ = result.theta  # raises, with the reason and the remedy
         return GaussianFit(self.coordinates, model, result, self.n_rows)
 
-    def _targeted(self, model: GaussianError, coupling: float) -> GaussianError:
-        """Shrink towards a variance as much too small as the weighted scatter is."""
-        return replace(model, target=model.target * (1 - min(coupling, 0.5)))
-
     def _fit_perplexity(
         self, model: GaussianError, dimension: float, perplexity: float
     ) -> GaussianFit:
         """Fit with the alpha at which the solution itself has the wanted perplexity."""
+        quiet = replace(self, options=replace(self.options, callback=None))
         safe, start = self._start(model, self._coupling(model, dimension), dimension)
 
         def excess(log_coupling: float) -> float:
-            fit = self._fit_at(model, float(np.exp(log_coupling)), start)
-            return float(np.log(fit.result.perplexity / perplexity))
+            try:
+                result = quiet._fit_at(model, float(np.exp(log_coupling)), start).result
+            except CollapseError:
+                return -1.0  # too few rows keep their weight
+            if result.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            return float(np.log(result.perplexity / perplexity))
 
-        low, high = np.log(safe * 1e-5), np.log(min(8 * safe, 0.9))
-        if excess(np.log(safe)) < 0:
-            high = np.log(safe)
-        if excess(low) < 0 or excess(high) > 0:
-            raise ValueError(
-                f"perplexity={perplexity!r} cannot be reached with {self.n_rows:g} rows; values "
-                "from about half of the rows to almost all of them can."
-            )
-        return self._fit_at(model, float(np.exp(brentq(excess, low, high, xtol=1e-10))), start)
+        low, high = np.log(safe * 1e-5), np.log(0.95)
+        if excess(low) > 0 > excess(high):
+            coupling = float(np.exp(brentq(excess, low, high, xtol=1e-12)))
+            fit = self._fit_at(model, coupling, start)
+            if abs(fit.result.perplexity / perplexity - 1) < 1e-4:
+                return fit
+        raise ValueError(
+            f"perplexity={perplexity!r} cannot be reached with {self.n_rows:g} rows: the solution "
+            "jumps over it, or would need more rows. Try a value between half of the rows and all."
+        )
 
     def _start(
         self, model: GaussianError, coupling: float, dimension: float
     ) -> tuple[float, Normal]:
         """Return where to start, and c, which the search for a start may have changed."""
-        start, model = self.options.start, self._targeted(model, coupling)
+        start = self.options.start
         if isinstance(start, str) and start == "deterministic":
             return self._searched(model, coupling, dimension)
         weights: FloatArray = np.ones(len(self.values))
@@ -299,14 +315,14 @@ class _Problem:
         If only a minority was found, a majority that holds together at a smaller alpha is better.
         If a majority was found, a group may hide in it; with enough rows one can tell.
         """
-        if not self._is_alpha_free or search.model.shrinkage > 0.0:
+        if not self.is_alpha_free or search.model.shrinkage > 0.0:
             return None
         if found is not None and found.is_majority:
             enough = self._sample_size >= max(20 * self.coordinates.rank, 200)
             bold = self._bold_coupling(BOLD_EFFICIENCY, dimension)
             return self._unmasked(search, found, bold) if enough else None
-        for efficiency in _BOLDER_EFFICIENCIES:
-            bold = self._bold_coupling(efficiency, dimension)
+        bolder = {self._bold_coupling(efficiency, dimension) for efficiency in _BOLDER_EFFICIENCIES}
+        for bold in sorted(bolder):
             best = search.best(search.model.alpha(bold))
             if best is not None and best.is_majority:
                 return best

@@ -64,7 +64,7 @@ class GaussianFit:
         """How the weight of a training row depends on its distance, and moves the fit."""
         leverage = {
             "full": 1 - self.model.shrinkage,
-            "diag": 3 / self.model.n_features,
+            "diag": 3 / (self.model.n_features + 2),
             "spherical": 1 / self.model.n_features,
         }[self.model.structure]
         at_location = self.model.errors(self.theta.location[None, :], self.theta)[0]

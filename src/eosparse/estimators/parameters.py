@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,14 +18,21 @@ if TYPE_CHECKING:
 
 def fit_options(detector: EOSDetector, n_samples: int) -> FitOptions:
     """Check the parameters of the fit."""
-    _one_of("alpha", detector.alpha, ("auto",), low=0.0)
-    _one_of("shrinkage", detector.shrinkage, ("auto",), low=0.0, high=1.0, closed=True)
-    _in_range("efficiency", detector.efficiency, 0.0, 1.0)
-    _in_range("perplexity", detector.perplexity, 1.0, np.inf)
-    _in_range("tol", detector.tol, -1e-300, np.inf)
-    _in_range("max_iter", detector.max_iter, 0, np.inf)
+    _check_number("alpha", detector.alpha, 0.0, words=("auto",))
+    _check_number("shrinkage", detector.shrinkage, 0.0, 1.0, words=("auto",), with_low=True)
+    _check_number("efficiency", detector.efficiency, 0.0, 1.0, words=(None,))
+    _check_number("perplexity", detector.perplexity, 1.0, words=(None,))
+    _check_number("tol", detector.tol, 0.0, with_low=True)
+    _check_number("max_iter", detector.max_iter, 1, with_low=True, kind=Integral)
+    if detector.callback is not None and not callable(detector.callback):
+        raise ValueError(f"callback={detector.callback!r} must be callable or None.")
     if detector.covariance not in STRUCTURES:
         raise ValueError(f"covariance={detector.covariance!r} must be one of {STRUCTURES}.")
+    if detector.covariance != "full" and detector.shrinkage not in ("auto", 0):
+        raise ValueError(
+            f"shrinkage={detector.shrinkage!r} applies to covariance='full' only, not to "
+            f"{detector.covariance!r}."
+        )
     number = None if detector.alpha == "auto" else detector.alpha
     sources = {
         "alpha": number,
@@ -63,10 +71,11 @@ def _start(detector: EOSDetector, n_samples: int) -> str | FloatArray:
 
 def flagging_rule(detector: EOSDetector) -> Rule:
     """Return the one rule by which rows are flagged."""
-    _in_range("fdr", detector.fdr, 0.0, 1.0)
-    _in_range("level", detector.level, 0.0, 1.0)
-    _in_range("weight_cut", detector.weight_cut, 0.0, np.inf)
-    _in_range("contamination", detector.contamination, 0.0, np.nextafter(0.5, 1.0))
+    _check_number("fdr", detector.fdr, 0.0, 1.0)
+    _check_number("level", detector.level, 0.0, 1.0, words=(None,))
+    _check_number("weight_cut", detector.weight_cut, 0.0, words=(None,))
+    half = float(np.nextafter(0.5, 1.0))
+    _check_number("contamination", detector.contamination, 0.0, half, words=(None,))
     given: dict[RuleKind, float | None] = {
         "level": detector.level,
         "weight_cut": detector.weight_cut,
@@ -79,29 +88,25 @@ def flagging_rule(detector: EOSDetector) -> Rule:
     return chosen[0] if chosen else Rule("fdr", detector.fdr)
 
 
-def _in_range(name: str, value: float | None, low: float, high: float) -> None:
-    """Raise unless value is None or a number strictly between low and high."""
-    if value is None:
-        return
-    is_number = isinstance(value, (int, float, np.integer, np.floating))
-    if not is_number or isinstance(value, bool) or not low < value < high:
-        raise ValueError(f"{name}={value!r} must be a number between {low:g} and {high:g}.")
-
-
-def _one_of(
+def _check_number(
     name: str,
     value: object,
-    words: tuple[str, ...],
-    *,
     low: float,
     high: float = np.inf,
-    closed: bool = False,
+    *,
+    words: tuple[str | None, ...] = (),
+    with_low: bool = False,
+    kind: type = Real,
 ) -> None:
-    """Raise unless value is one of some words or a number in a range."""
-    if isinstance(value, str):
-        if value not in words:
-            raise ValueError(f"{name}={value!r} must be a number or one of {words}.")
-        return
-    if closed and value == low:
-        return
-    _in_range(name, value, low, high)  # type: ignore[arg-type]  # checked there
+    """Raise unless value is one of some words, or a number in a range (open, but for with_low)."""
+    if value is None or isinstance(value, str):
+        if value in words:
+            return
+    elif isinstance(value, kind) and not isinstance(value, (bool, np.bool_)):
+        number = float(value)  # type: ignore[arg-type]  # a real number
+        if low < number < high or (with_low and number == low):
+            return
+    what = "a whole number" if kind is Integral else "a number"
+    bounds = f"{what} in {'[' if with_low else '('}{low:g}, {high:g})"
+    options = "".join(f" or {word!r}" for word in words)
+    raise ValueError(f"{name}={value!r} must be {bounds}{options}.")

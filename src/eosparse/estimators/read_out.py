@@ -59,7 +59,11 @@ def read_out(fit: GaussianFit, values: FloatArray, mass: FloatArray, rule: Rule)
     uncorrected = fit.uncorrected_distances(values)
     weights = fit.pull.weights(uncorrected) * mass
     law = fit.law(uncorrected, weights)
-    p_values = law.p_values(fit.pull.undone(uncorrected))
+    # With very few rows a near row's pull may outweigh its distance; p-values still rank alike.
+    order = np.argsort(uncorrected, kind="stable")
+    loo = np.empty_like(uncorrected)
+    loo[order] = np.maximum.accumulate(fit.pull.undone(uncorrected[order]))
+    p_values = law.p_values(loo)
     distances = (1 - fit.coupling) * uncorrected
     cut = _cut(fit, distances, p_values, mass, law, rule)
     return ReadOut(distances, weights, p_values, law, cut)

@@ -19,18 +19,20 @@ class Explanation:
 
     Attributes
     ----------
-    contributions : array of shape (n_samples, n_features)
-        Non-negative; each row sums to its squared distance.
     deviations : array of shape (n_samples, n_features)
-        The same with sign: standardised deviations, freed of what the other columns explain.
-        Their squares are the contributions.
+        Standardised deviations with sign, freed of what the other columns explain.
     feature_names : tuple of str
         Names of the columns.
     """
 
-    contributions: FloatArray
     deviations: FloatArray
     feature_names: tuple[str, ...]
+
+    @property
+    def contributions(self) -> FloatArray:
+        """Squares of the deviations; each row sums to its squared distance."""
+        squares: FloatArray = np.square(self.deviations)
+        return squares
 
     @property
     def distances(self) -> FloatArray:
@@ -40,7 +42,8 @@ class Explanation:
 
     def top(self, row: int, n: int = 3) -> list[tuple[str, float]]:
         """Columns that contribute most to one row, with their share of its distance."""
-        shares = self.contributions[row] / max(float(self.contributions[row].sum()), 1e-300)
+        squares = np.square(self.deviations[row])
+        shares = squares / max(float(squares.sum()), 1e-300)
         order = np.argsort(-shares, kind="stable")[:n]
         return [(self.feature_names[i], float(shares[i])) for i in order]
 

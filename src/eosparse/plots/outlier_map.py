@@ -28,8 +28,6 @@ class OutlierMapDisplay:
         Which rows are flagged.
     cut : float
         Distance beyond which rows are flagged.
-    reasons : list of str
-        For each flagged row, the column that contributes most.
 
     Examples
     --------
@@ -46,7 +44,6 @@ class OutlierMapDisplay:
     distances: FloatArray
     is_outlier: BoolArray
     cut: float
-    reasons: list[str]
 
     @classmethod
     def from_estimator(
@@ -55,9 +52,7 @@ class OutlierMapDisplay:
         """Compute the distances of rows from a fitted detector, and draw them."""
         squared = estimator.mahalanobis(X)
         flagged = estimator.predict(X) == -1
-        explanation = estimator.explain(X)
-        reasons = [explanation.top(row, 1)[0][0] for row in np.flatnonzero(flagged).tolist()]
-        display = cls(np.sqrt(squared), flagged, float(np.sqrt(-estimator.offset_)), reasons)
+        display = cls(np.sqrt(squared), flagged, float(np.sqrt(-estimator.offset_)))
         return display.plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
