@@ -79,24 +79,29 @@ class GaussianFit:
     def deviations(self, values: FloatArray) -> FloatArray:
         """Signed, standardised deviation of each column, whose squares sum to the distance.
 
-        They are ``V^(-1/2) (x-μ)`` in scaled columns, with the symmetric root: of all whitened
-        coordinates those closest to the columns themselves (Garthwaite and Koch, 2016).
+        They are ``V^(-1/2) (x-μ)`` with the symmetric root, in columns that each have variance
+        one: of all whitened coordinates those closest to the columns (Garthwaite and Koch, 2016).
+        Where the rows do not span all columns, the working scale stands in for that variance.
         """
-        basis, theta, corrected = self.coordinates.basis, self.theta, np.sqrt(1 - self.coupling)
+        theta, corrected = self.theta, np.sqrt(1 - self.coupling)
         scaled = self.coordinates.scaled(values)
+        white: FloatArray
         if theta.covariance.ndim == 1:
-            return np.asarray(corrected * (scaled - theta.location) / theta.factor)
-        variances, vectors = np.linalg.eigh(theta.covariance)
-        root = (vectors / np.sqrt(variances)) @ vectors.T
-        if basis is None:
-            white = (scaled - theta.location) @ root
+            white = (scaled - theta.location) / theta.factor
+        elif self.coordinates.basis is None:
+            unit = np.sqrt(np.diag(theta.covariance))
+            correlation = theta.covariance / unit / unit[:, None]
+            white = (scaled - theta.location) / unit @ _inverse_root(correlation)
         else:
-            inside = scaled @ basis
-            white = (inside - theta.location) @ root @ basis.T
-            rest = scaled - inside @ basis.T
-            keep = self.coordinates.off_span(values) > 0
-            white[keep] += rest[keep] / np.sqrt(self.model.off_span_variance)
+            white = self._deviations_in_span(scaled, self.coordinates.basis)
+            off = self.coordinates.off_span(values) > 0
+            rest = scaled[off] - scaled[off] @ self.coordinates.basis @ self.coordinates.basis.T
+            white[off] += rest / np.sqrt(self.model.off_span_variance)
         return np.asarray(corrected * white)
+
+    def _deviations_in_span(self, scaled: FloatArray, basis: FloatArray) -> FloatArray:
+        inside = scaled @ basis - self.theta.location
+        return np.asarray(inside @ _inverse_root(self.theta.covariance) @ basis.T)
 
     def law(self, uncorrected: FloatArray, weights: FloatArray) -> DistanceLaw:
         """Law of the distance of a new row that belongs, from those of the training rows."""
@@ -109,3 +114,9 @@ class GaussianFit:
         # The weights fall with m; what they do to the law of loo follows from the slope of m.
         slope = (1 - self.coupling) * (float(weights @ uncorrected) / max(mean, 1e-300)) ** 2
         return FittedGamma.of_weighted(loo, weights, self.coupling / 2 * slope)
+
+
+def _inverse_root(matrix: FloatArray) -> FloatArray:
+    """Symmetric inverse square root of a positive definite matrix."""
+    variances, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors / np.sqrt(variances)) @ vectors.T)

@@ -70,7 +70,7 @@ class ToleranceEllipseDisplay:
         ax.scatter(kept[:, 0], kept[:, 1], s=9, color=KEPT)
         ax.scatter(flagged[:, 0], flagged[:, 1], s=30, marker="D", color=FLAGGED)
         ax.plot(*self.robust.T, color=LINE, label="EOS, 99 %")
-        ax.plot(*self.classical.T, color=LINE, linestyle=":", label="mean and covariance, 99 %")
+        ax.plot(*self.classical.T, color=LINE, linestyle=":", label="classical, 99 %")
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.32), frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
