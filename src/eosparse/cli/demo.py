@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,19 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--picture", type=Path, default=Path("demo.png"), help="PNG to write")
     options = parser.parse_args(arguments)
     panel = load_blood_panel()
-    detector = EOSDetector().fit(_named(panel.X, panel.feature_names))
+    detector = EOSDetector().fit(panel.X)
     print(report(detector, panel.X, panel.feature_names, panel.mistakes))
     draw(detector, panel.X, panel.feature_names, options.picture)
     print(f"\nPicture: {options.picture}")
-
-
-def _named(X: FloatArray, names: Sequence[str]) -> Any:
-    """Return a DataFrame where pandas is installed, else the array."""
-    try:
-        import pandas as pd
-    except ImportError:
-        return X
-    return pd.DataFrame(X, columns=list(names))
 
 
 def report(
@@ -41,7 +32,7 @@ def report(
     """Return the flagged rows with p-values and reasons, as text."""
     flagged = np.flatnonzero(detector.is_outlier_)
     flagged = flagged[np.argsort(detector.p_values_[flagged], kind="stable")].tolist()
-    explanation = detector.explain(_named(X, names))
+    explanation = replace(detector.explain(X), feature_names=tuple(names))
     planted = sum(mistake != "" for mistake in mistakes)
     hits = sum(mistakes[row] != "" for row in flagged)
     lines = [
@@ -79,10 +70,9 @@ def draw(detector: EOSDetector, X: FloatArray, names: Sequence[str], picture: Pa
         raise ImportError("the picture needs matplotlib: pip install 'eosparse[plots]'.") from error
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2)
-    table = _named(X, names)
-    ToleranceEllipseDisplay.from_estimator(detector, table, (0, 1), ax=left)
-    OutlierMapDisplay.from_estimator(detector, table, ax=right)
-    left.set_title("Two of eight columns")
+    ToleranceEllipseDisplay.from_estimator(detector, X, (0, 1), ax=left)
+    OutlierMapDisplay.from_estimator(detector, X, ax=right)
+    left.set(title="Two of eight columns", xlabel=names[0], ylabel=names[1])
     right.set_title("All columns together")
     figure.savefig(picture, dpi=120)
 
