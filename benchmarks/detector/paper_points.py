@@ -76,7 +76,7 @@ def run(scale: float) -> None:
     settings = [
         point | {"repetition": r}
         for point in _points()
-        for r in range(max(2, round(scale * (25 if point["n_features"] <= 200 else 6))))
+        for r in range(max(2, round(scale * (20 if point["n_features"] <= 200 else 3))))
     ]
     raw = run_units(unit, settings)
     by = ["panel", "columns", "contamination", "method"]

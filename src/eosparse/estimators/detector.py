@@ -62,7 +62,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         Choose alpha so that the weights amount to this many rows instead.
     fdr : float, default=0.01
         Flag rows by Benjamini-Hochberg at this false-discovery rate: of the rows flagged, at most
-        this part belongs, on average, if the bulk is Gaussian.
+        this part belongs, on average, if the bulk is Gaussian. The procedure is run at
+        ``fdr / 1.15``, which allows for the remaining error of the p-values far in the tail.
     level : float, optional
         Flag training rows with a p-value of at most this level instead.
     weight_cut : float, optional
