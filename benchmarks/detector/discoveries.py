@@ -28,7 +28,7 @@ def unit(outliers: str, contamination: float, n_features: int, repetition: int) 
     )
     key = {"outliers": outliers, "contamination": contamination, "columns": n_features}
     rows = [key | {"method": "eosparse"} | outcome(EOSDetector(fdr=0.05).fit(X).is_outlier_, truth)]
-    if repetition < 5:
+    if repetition < 4:
         mcd = MinCovDet(random_state=0).fit(X)
         flagged = mcd.mahalanobis(X) > chi2.ppf(0.975, n_features)
         rows.append(key | {"method": "FastMCD, χ² 0.975"} | outcome(flagged, truth))
@@ -41,7 +41,7 @@ def run(scale: float) -> None:
         for p in (0.0, 0.02, 0.1, 0.3)
         for outliers in (("uniform", "clustered", "radial") if p else ("uniform",))
         for d in (2, 10, 50, 100)
-        for r in range(max(3, round(scale * ({2: 300, 10: 150}.get(d, 40) if p else 300))))
+        for r in range(max(3, round(scale * ({2: 200, 10: 100}.get(d, 24) if p else 160))))
     ]
     raw = run_units(unit, settings)
     by = ["contamination", "outliers", "columns", "method"]
