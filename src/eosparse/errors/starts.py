@@ -9,7 +9,7 @@ the answer is decided by where the alternation starts and which of its ends is b
    as well.
 3. *Alternate* from each distinct one.
 4. *Admit* an end only if its ellipsoid holds at least half of the rows: otherwise a tight minority
-   would win by its small determinant. Among those admitted, the smallest determinant decides.
+   would win by its small determinant. Among those admitted, the lowest objective decides.
 5. *Peel*: rows held by a minority solution leave the guesses (not the data), and 1-4 are repeated.
 
 Rows carry prior weights; a weight of k equals the same row k times, a weight of zero its absence.
@@ -76,7 +76,7 @@ class StartSearch:
             pool, fresh = peeled, self._ends(alpha, self._starts(peeled))
             found = found + fresh
         minority = [candidate for candidate in found if not candidate.is_majority]
-        for candidate in sorted(found, key=lambda c: c.result.last.log_det):
+        for candidate in sorted(found, key=lambda c: c.result.objective):
             if candidate.is_majority:
                 # A slow passage may look like an end: go on, and see whether it holds.
                 end = self.end(alpha, candidate.result.theta, tol=1e-8, max_iter=500)
