@@ -9,6 +9,8 @@ from benchmarks.detector.peers import ESTIMATORS, Estimate
 from benchmarks.reporting import Row, report, run_units, summarise
 from eosparse.datasets import make_contaminated
 
+# The rules for starts were developed on seeds below 1000; these are others.
+FIRST_SEED = 1000
 KEY = ["columns", "inliers", "contamination"]
 
 
@@ -26,7 +28,7 @@ def unit(n_features: int, inliers: str, contamination: float, repetition: int) -
         contamination,
         outliers="clustered",
         inliers=inliers,
-        random_state=repetition,
+        random_state=FIRST_SEED + repetition,
     )
     key = dict(zip(KEY, (n_features, inliers, contamination), strict=True))
     estimates = {name: fit(X) for name, fit in ESTIMATORS.items()}

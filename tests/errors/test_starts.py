@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from eosparse import EOSDetector
 from eosparse.datasets import make_contaminated
 from eosparse.errors import (
     GaussianError,
@@ -84,3 +85,21 @@ def test_a_tight_minority_does_not_win_by_its_determinant():
 def test_none_if_everything_collapses():
     X = np.random.default_rng(2).normal(size=(30, 8))
     assert search(X, efficiency=1e-4) is None
+
+
+@pytest.mark.parametrize("n_features", [50, 100])
+def test_a_cluster_of_two_percent_is_not_hidden(n_features):
+    """Its start has the determinant and nearly the location of the one that holds the cluster."""
+    X, is_outlier = make_contaminated(
+        20 * n_features, n_features, 0.02, outliers="clustered", random_state=202
+    )
+    detector = EOSDetector(fdr=0.05).fit(X)
+    assert detector.is_outlier_[is_outlier].all()
+
+
+def test_an_end_that_slides_away_slowly_is_not_believed():
+    """At the efficient alpha this solution drifts, ever faster, onto the outliers."""
+    X, is_outlier = make_contaminated(
+        1000, 10, 0.4, outliers="clustered", inliers="autoregressive", random_state=313
+    )
+    assert EOSDetector().fit(X).is_outlier_[is_outlier].all()

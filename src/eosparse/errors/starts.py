@@ -77,10 +77,10 @@ class StartSearch:
             pool, fresh = peeled, self._ends(alpha, self._starts(peeled))
             found = found + fresh
         minority = [candidate for candidate in found if not candidate.is_majority]
-        for candidate in sorted(found, key=_preference):
+        for candidate in _by_preference(found):
             if candidate.is_majority:
                 # A slow passage may look like an end: go on, and see whether it holds.
-                end = self.end(alpha, candidate.result.theta, tol=1e-8, max_iter=500)
+                end = self.end(alpha, candidate.result.theta, tol=1e-12, max_iter=500)
                 if end is not None and end.is_majority:
                     return end
                 minority += [] if end is None else [end]
@@ -172,20 +172,43 @@ class StartSearch:
 _CONCENTRATION_STEPS = 3
 _MOST_ENDS = 6
 _MOST_PEELINGS = 3
+# Determinants that differ by less than this per column do not decide between two ends.
+_EQUAL_LOG_DET = 0.02
 
 
-def _preference(candidate: Candidate) -> tuple[float, float]:
-    """Order by determinant, in steps of 2 % per column, then by objective."""
-    theta = candidate.result.last
-    return np.floor(theta.log_det / (0.02 * len(theta.location))), candidate.result.objective
+def _by_preference(found: list[Candidate]) -> Iterator[Candidate]:
+    """Ends in order of determinant; of nearly equal ones the lowest objective comes first.
+
+    A solution that hides a small cluster loses as many rows elsewhere, and so its determinant is
+    much like that of the solution without the cluster, or smaller; its objective is higher.
+    """
+    remaining = sorted(found, key=lambda candidate: candidate.result.last.log_det)
+    while remaining:
+        smallest = remaining[0].result.last
+        bound = smallest.log_det + _EQUAL_LOG_DET * len(smallest.location)
+        level = [candidate for candidate in remaining if candidate.result.last.log_det <= bound]
+        yield from sorted(level, key=lambda candidate: candidate.result.objective)
+        remaining = remaining[len(level) :]
 
 
 def _are_alike(one: Normal, other: Normal) -> bool:
-    """Whether two fits are so close that the alternation would bring them together."""
+    """Whether two fits are so close that the alternation would bring them together.
+
+    Their divergence is that of Kullback and Leibler, both ways: a determinant does not tell a
+    fit that holds a small cluster from one that holds a few rows more elsewhere.
+    """
     size = len(one.location)
     if abs(one.log_det - other.log_det) > 0.02 * size:
         return False
-    return bool(other.mahalanobis(one.location[None, :])[0] < 0.01 * size)
+    return _excess(one, other) + _excess(other, one) < 0.1 * size
+
+
+def _excess(one: Normal, other: Normal) -> float:
+    """Mean squared distance from `other` under `one`, less the number of columns."""
+    gap = other.mahalanobis(one.location[None, :])[0]
+    if one.factor.ndim == 1:
+        return float(gap + (one.covariance / other.covariance - 1.0).sum())
+    return float(gap + np.square(other.whiten(one.factor.T)).sum() - len(one.location))
 
 
 def weighted_quantiles(
@@ -312,7 +335,7 @@ def _larger_part(projection: FloatArray, mass: FloatArray) -> FloatArray:
     order = np.argsort(projection, kind="stable")
     below = np.cumsum(mass[order])
     total, sums = below[-1], np.cumsum(mass[order] * projection[order])
-    inner = (below > 0.02 * total) & (below < 0.98 * total)
+    inner = (below > 0) & (below < total)
     with np.errstate(divide="ignore", invalid="ignore"):
         between = (sums - below * sums[-1] / total) ** 2 / (below * (total - below))
     cut = int(np.argmax(np.where(inner, between, -1.0)))

@@ -93,11 +93,11 @@ def fit_gaussian(
             raise
     columns = _most_dependent(coordinates, values[sample], feature_names)
     warn_caller(
-        "the bulk of the rows is tied, or satisfies an almost exact linear relation between "
-        f"columns (most of all {columns}), so that "
-        f"every fit of its covariance collapses. The covariance is shrunk by {FALLBACK_SHRINKAGE} "
-        "and the start is uniform; p-values are approximate. Leave out one of the columns, or set "
-        "shrinkage yourself.",
+        "every fit of the covariance collapses onto a few rows. The bulk of the rows may be tied, "
+        f"or satisfy an almost exact linear relation between columns (most of all {columns}), or "
+        "a tight group of rows may lie apart. The covariance is shrunk by "
+        f"{FALLBACK_SHRINKAGE} and the start is uniform; p-values are approximate. Leave out "
+        "one of the columns, or set shrinkage yourself.",
         DegenerateDataWarning,
     )
     # A robust start would look for the exact relation again.
@@ -170,8 +170,12 @@ class _Problem:
     def _fit_from_start(
         self, model: GaussianError, coupling: float, dimension: float
     ) -> GaussianFit:
-        coupling, start = self._start(model, coupling, dimension)
-        return self._fit_at(model, coupling, start)
+        *bolder, efficient = self._starts(model, coupling, dimension)
+        for start in bolder:
+            # What holds together on the sample may still collapse on all rows.
+            with suppress(CollapseError):
+                return self._fit_at(model, *start)
+        return self._fit_at(model, *efficient)
 
     @property
     def is_alpha_free(self) -> bool:
@@ -235,7 +239,7 @@ class _Problem:
     ) -> GaussianFit:
         """Fit with the alpha at which the solution itself has the wanted perplexity."""
         quiet = replace(self, options=replace(self.options, callback=None))
-        safe, start = self._start(model, self._coupling(model, dimension), dimension)
+        safe, start = self._starts(model, self._coupling(model, dimension), dimension)[-1]
 
         def excess(log_coupling: float) -> float:
             try:
@@ -257,10 +261,10 @@ class _Problem:
             "jumps over it, or would need more rows. Try a value between half of the rows and all."
         )
 
-    def _start(
+    def _starts(
         self, model: GaussianError, coupling: float, dimension: float
-    ) -> tuple[float, Normal]:
-        """Return where to start, and c, which the search for a start may have changed."""
+    ) -> list[tuple[float, Normal]]:
+        """Return values of c, of which the last is the one given, and where to start with each."""
         start = self.options.start
         if isinstance(start, str) and start == "deterministic":
             return self._searched(model, coupling, dimension)
@@ -269,33 +273,28 @@ class _Problem:
             weights = self.random_state.uniform(size=len(self.values))
         elif not isinstance(start, str):
             weights = start
-        return coupling, solve_from_weights(model, self.rows, weights)
+        return [(coupling, solve_from_weights(model, self.rows, weights))]
 
     def _searched(
         self, model: GaussianError, coupling: float, dimension: float
-    ) -> tuple[float, Normal]:
-        """Return the best of several robust starts, found on the sample."""
+    ) -> list[tuple[float, Normal]]:
+        """Return the best of several robust starts, found on the sample, bolder ones first."""
         values, mass = self.coordinates(self.values[self.sample]), self.mass[self.sample]
         search = StartSearch(model, values, mass, MemoryRows(values, mass))
         best = search.best(model.alpha(self._on_sample(coupling, dimension)))
         bolder = self._bolder(search, best, dimension)
-        if bolder is not None:
-            best, coupling = bolder, bolder.coupling
-        if best is None:
+        if best is bolder is None:
             raise CollapseError(
                 f"every start collapsed at alpha={model.alpha(coupling):.6g}: too few rows keep "
                 "their weight. Use a larger alpha, more shrinkage, or fewer columns."
             )
-        if not best.is_majority:
-            warn_caller(
-                "no solution holds half of the rows; the one that holds most, "
-                f"{best.coverage:.0%}, is reported. The rows may form several groups, or be far "
-                "from Gaussian.",
-                MaskingWarning,
-            )
-        # What was found on the sample is scaled to the c used on all rows.
-        theta, factor = best.result.theta, (1 - coupling) / (1 - best.coupling)
-        return coupling, Normal(theta.location, theta.covariance * factor)
+        _warn_of_minority(bolder or best)
+        starts = [] if bolder is None else [(bolder.coupling, bolder.result.theta)]
+        if best is not None:
+            # What was found on the sample is scaled to the c used on all rows.
+            theta, factor = best.result.theta, (1 - coupling) / (1 - best.coupling)
+            starts.append((coupling, Normal(theta.location, theta.covariance * factor)))
+        return starts
 
     def _on_sample(self, coupling: float, dimension: float) -> float:
         """Return c as the rows of the sample, if fewer than all, can bear it."""
@@ -351,6 +350,16 @@ class _Problem:
         size = other.result.effective_size * (1 - coupling**2) ** 2
         is_smaller = gain > 4 * np.sqrt(2 * self.coordinates.rank / size)
         return other if is_smaller and other.coverage < found.coverage - 0.1 else None
+
+
+def _warn_of_minority(found: Candidate | None) -> None:
+    if found is not None and not found.is_majority:
+        warn_caller(
+            "no solution holds half of the rows; the one that holds most, "
+            f"{found.coverage:.0%}, is reported. The rows may form several groups, or be far "
+            "from Gaussian.",
+            MaskingWarning,
+        )
 
 
 def _corrected_log_det(found: Candidate) -> float:
