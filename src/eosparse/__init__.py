@@ -1,7 +1,15 @@
 """Entropic Outlier Sparsification: learn from data in which some rows are wrong, and find them."""
 
 from eosparse.core import CollapseError, Status
-from eosparse.estimators import AlphaPath, DegenerateDataWarning, EOSDetector, MaskingWarning
+from eosparse.estimators import (
+    AlphaPath,
+    DegenerateDataWarning,
+    EOSClassifier,
+    EOSDetector,
+    LostClassWarning,
+    MaskingWarning,
+    SPAClassifier,
+)
 
 __version__ = "0.1.0"
 
@@ -9,7 +17,10 @@ __all__ = [
     "AlphaPath",
     "CollapseError",
     "DegenerateDataWarning",
+    "EOSClassifier",
     "EOSDetector",
+    "LostClassWarning",
     "MaskingWarning",
+    "SPAClassifier",
     "Status",
 ]

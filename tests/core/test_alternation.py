@@ -29,7 +29,7 @@ class SquaredDistance:
     def errors(self, block, theta):
         return np.square(block - theta).sum(axis=1)
 
-    def statistics(self, block, weights):
+    def statistics(self, block, weights, theta):  # noqa: ARG002
         return weighted_moments(block, weights, diagonal=True)
 
     def solve(self, statistics: Moments):

@@ -11,6 +11,7 @@ from eosparse.core.alternation import (
     Rows,
     Statistics,
     Status,
+    Strata,
     Visit,
     alternate,
     solve_from_weights,
@@ -22,6 +23,7 @@ from eosparse.core.weights import (
     OptimalWeights,
     WeightSummary,
     alpha_for_perplexity,
+    mixed,
     optimal_weights,
 )
 
@@ -40,6 +42,7 @@ __all__ = [
     "Rows",
     "Statistics",
     "Status",
+    "Strata",
     "Visit",
     "WeightSummary",
     "alpha_for_perplexity",
@@ -47,6 +50,7 @@ __all__ = [
     "alternate",
     "extrapolated",
     "longest_plateau",
+    "mixed",
     "optimal_weights",
     "solve_from_weights",
     "visit",

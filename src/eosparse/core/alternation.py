@@ -7,6 +7,7 @@ keeps one `Visit`, whose parts merge, so that rows may come in blocks, in any or
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,7 +18,7 @@ import numpy as np
 
 from eosparse.core.acceleration import extrapolated
 from eosparse.core.arrays import FloatArray
-from eosparse.core.weights import WeightSummary, optimal_weights
+from eosparse.core.weights import WeightSummary, mixed, optimal_weights
 
 Theta = TypeVar("Theta")
 Block = TypeVar("Block")
@@ -59,7 +60,9 @@ class ErrorModel(Protocol[BlockIn, Theta, Stats]):
     """What one needs to write to use EOS with a new error function.
 
     `solve` must minimise ``Σ w_t g(x_t, θ)`` over θ, or at least not raise it. Where the weighted
-    rows determine no θ, raise a `CollapseError`.
+    rows determine no θ, raise a `CollapseError`. A model that cannot promise descent, such as one
+    around a penalised or randomised learner, has an attribute `is_exact` that is False: a step
+    that does not descend then ends the alternation at the state before it.
     """
 
     @property
@@ -71,8 +74,8 @@ class ErrorModel(Protocol[BlockIn, Theta, Stats]):
         """Return the error g(x_t, θ) of each row of the block."""
         ...
 
-    def statistics(self, block: BlockIn, weights: FloatArray, /) -> Stats:
-        """Return the weighted sums over the block."""
+    def statistics(self, block: BlockIn, weights: FloatArray, theta: Theta, /) -> Stats:
+        """Return the weighted sums over the block; θ is the one that the errors belong to."""
         ...
 
     def solve(self, statistics: Stats, /) -> Theta:
@@ -86,6 +89,17 @@ class Rows(Protocol[BlockOut]):
     def blocks(self) -> Iterator[tuple[BlockOut, FloatArray | None]]:
         """Yield every row once; prior weights of None stand for ones."""
         ...
+
+
+@dataclass(frozen=True)
+class Strata(Generic[BlockOut]):
+    """Rows in groups, such as classes, each of which keeps its share of the weight.
+
+    The weights minimise the same objective under that constraint: one simplex per group.
+    """
+
+    parts: tuple[Rows[BlockOut], ...]
+    shares: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -165,33 +179,47 @@ class Result(Generic[Theta]):
 
 
 def visit(
-    model: ErrorModel[Block, Theta, Stats], rows: Rows[Block], theta: Theta, alpha: float
+    model: ErrorModel[Block, Theta, Stats],
+    rows: Rows[Block] | Strata[Block],
+    theta: Theta,
+    alpha: float,
 ) -> Visit[Stats]:
     """Errors, weights and statistics of all rows at θ, in one pass."""
+    if isinstance(rows, Strata):
+        return _mixed([visit(model, part, theta, alpha) for part in rows.parts], rows.shares)
 
     def one(block: Block, prior: FloatArray | None) -> Visit[Stats]:
         solution = optimal_weights(model.errors(block, theta), alpha, prior)
-        return Visit(solution.summary, model.statistics(block, solution.weights))
+        return Visit(solution.summary, model.statistics(block, solution.weights, theta))
 
-    return reduce(lambda a, b: a + b, (one(*block) for block in _present(rows.blocks())))
+    return reduce(operator.add, (one(*block) for block in _present(rows.blocks())))
+
+
+def _mixed(visits: list[Visit[Stats]], shares: tuple[float, ...]) -> Visit[Stats]:
+    statistics = (part.statistics.scaled(share) for part, share in zip(visits, shares, strict=True))
+    return Visit(mixed([part.summary for part in visits], shares), reduce(operator.add, statistics))
 
 
 def solve_from_weights(
     model: ErrorModel[Block, Theta, Stats], rows: Rows[Block], weights: FloatArray
 ) -> Theta:
-    """Return the θ-step from given weights, such as random ones: how the paper starts."""
+    """Return the θ-step from given weights, such as random ones: how the paper starts.
+
+    For models whose statistics do not depend on θ.
+    """
     parts, seen = [], 0
     for block, prior in rows.blocks():
         size = len(block)  # type: ignore[arg-type]  # a block is a sequence of rows
         share = weights[seen : seen + size]
-        parts.append(model.statistics(block, share if prior is None else share * prior))
+        weighted = share if prior is None else share * prior
+        parts.append(model.statistics(block, weighted, None))  # type: ignore[arg-type]
         seen += size
-    return model.solve(reduce(lambda a, b: a + b, parts))
+    return model.solve(reduce(operator.add, parts))
 
 
 def alternate(
     model: ErrorModel[Block, Theta, Stats],
-    rows: Rows[Block],
+    rows: Rows[Block] | Strata[Block],
     alpha: float,
     theta: Theta,
     *,
@@ -206,10 +234,10 @@ def alternate(
     ----------
     model : ErrorModel
         The error function and its weighted fit.
-    rows : Rows
-        The data, in blocks.
+    rows : Rows or Strata
+        The data, in blocks; with strata, each keeps its share of the weight.
     alpha : float
-        Regularisation.
+        Regularisation; infinity is ordinary, unweighted learning.
     theta : Theta
         Start; `solve_from_weights` makes one from weights.
     tol : float, default=1e-12
@@ -235,6 +263,7 @@ def alternate(
     summary: WeightSummary | None = None
     reached, n_passes = theta, 0
     plain: Theta | None = None  # the step to take should an extrapolated one not descend
+    is_exact: bool = getattr(model, "is_exact", True)
 
     def ended(status: Status) -> Result[Theta]:
         size = (summary.kish_size, summary.perplexity) if summary else (np.nan, np.nan)
@@ -243,9 +272,12 @@ def alternate(
     try:
         for n_passes in range(1, max_iter + 1):
             passed = _visit_or_none(model, rows, theta, alpha)
-            if plain is not None and not _descends(passed, model.smallest_size, history[-1]):
-                theta, plain = plain, None
-                continue
+            if history and not _descends(passed, model.smallest_size, history[-1]):
+                if plain is not None:
+                    theta, plain = plain, None
+                    continue
+                if not is_exact:
+                    return ended(Status.CONVERGED)
             summary, reached = passed.summary if passed else None, theta
             if passed is None or passed.summary.kish_size < model.smallest_size:
                 return ended(Status.COLLAPSED)
@@ -268,7 +300,10 @@ def alternate(
 
 
 def _visit_or_none(
-    model: ErrorModel[Block, Theta, Stats], rows: Rows[Block], theta: Theta, alpha: float
+    model: ErrorModel[Block, Theta, Stats],
+    rows: Rows[Block] | Strata[Block],
+    theta: Theta,
+    alpha: float,
 ) -> Visit[Stats] | None:
     """Visit the rows; None if θ has no errors."""
     try:
@@ -278,7 +313,7 @@ def _visit_or_none(
 
 
 def _descends(passed: Visit[Stats] | None, smallest_size: float, objective: float) -> bool:
-    """Whether an extrapolated step is worth keeping."""
+    """Whether a step that may not descend is worth keeping."""
     if passed is None or passed.summary.kish_size < smallest_size:
         return False
     return passed.summary.objective <= objective

@@ -6,12 +6,15 @@ For errors g_t, prior weights u_t and a regularisation alpha > 0, the weights th
 
 are ``w_t = u_t exp(-g_t / α) / Z`` with ``Z = Σ u_t exp(-g_t / α)``, and at that minimum
 ``L = -α log Z``: the objective comes free with the weights, and is defined nowhere else.
-Without a prior, u_t = 1. A prior of k equals the same row k times.
+Without a prior, u_t = 1. A prior of k equals the same row k times. An infinite alpha is ordinary
+learning: w = u / Σ u, and the objective is the weighted mean of the errors, without the entropy,
+which is constant then.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +34,8 @@ class WeightSummary:
         The regularisation the weights belong to.
     objective : float
         ``-α log Z``, the minimum over the simplex.
+    mass : float
+        ``Σ u``, the rows that they stand for.
     entropy : float
         ``-Σ w log(w / u)``.
     squares : float
@@ -39,6 +44,7 @@ class WeightSummary:
 
     alpha: float
     objective: float
+    mass: float
     entropy: float
     squares: float
 
@@ -54,21 +60,42 @@ class WeightSummary:
 
     def share_beside(self, other: WeightSummary) -> float:
         """Part of the total weight that these rows keep when `other` rows join them."""
+        if np.isinf(self.alpha):
+            return self.mass / (self.mass + other.mass)
         with np.errstate(over="ignore"):
             return float(expit((np.float64(other.objective) - self.objective) / self.alpha))
 
     def __add__(self, other: WeightSummary) -> WeightSummary:
         mine, theirs = self.share_beside(other), other.share_beside(self)
+        return replace(mixed([self, other], [mine, theirs]), objective=self._joined(other, mine))
+
+    def _joined(self, other: WeightSummary, share: float) -> float:
+        """Return the objective of the rows of both."""
+        if np.isinf(self.alpha):
+            return share * self.objective + (1.0 - share) * other.objective
         low, high = sorted((self.objective, other.objective))
         with np.errstate(over="ignore"):
-            joined = low - self.alpha * np.log1p(np.exp(-(np.float64(high) - low) / self.alpha))
-        mixing = -float(xlogy(mine, mine) + xlogy(theirs, theirs))
-        return WeightSummary(
-            alpha=self.alpha,
-            objective=float(joined),
-            entropy=mine * self.entropy + theirs * other.entropy + mixing,
-            squares=mine**2 * self.squares + theirs**2 * other.squares,
-        )
+            gap = np.exp(-(np.float64(high) - low) / self.alpha)
+        return float(low - self.alpha * np.log1p(gap))
+
+
+def mixed(summaries: Sequence[WeightSummary], shares: Sequence[float]) -> WeightSummary:
+    """Summarise groups of rows that keep given shares of the weight, which sum to one.
+
+    The minimum over weights with these shares; with the shares that the errors themselves would
+    give, the minimum over the whole simplex.
+    """
+    alpha = summaries[0].alpha
+    parts = list(zip(summaries, np.asarray(shares, dtype=np.float64), strict=True))
+    mixing = -float(sum(xlogy(share, share) for _, share in parts))
+    objective = sum(share * part.objective for part, share in parts)
+    return WeightSummary(
+        alpha=alpha,
+        objective=float(objective if np.isinf(alpha) else objective - alpha * mixing),
+        mass=sum(part.mass for part in summaries),
+        entropy=float(sum(share * part.entropy for part, share in parts) + mixing),
+        squares=float(sum(share**2 * part.squares for part, share in parts)),
+    )
 
 
 @dataclass(frozen=True)
@@ -108,7 +135,8 @@ def optimal_weights(
     errors : array-like of shape (n_samples,)
         Error g_t of each row; finite, of any sign and size.
     alpha : float
-        Regularisation, positive. Large values weigh all rows alike, small ones keep the best.
+        Regularisation, positive. Large values weigh all rows alike, infinity exactly so; small
+        ones keep the best.
     prior : array-like of shape (n_samples,), optional
         Non-negative prior weights u_t, not all zero.
 
@@ -142,9 +170,11 @@ def optimal_weights(
     tilt[weights == 0] = 0.0
     entropy = log_mass - float(weights @ tilt)
     single = weights if prior is None else np.exp(tilt - log_mass)
+    plain = float(lowest + weights @ (g - lowest)) if np.isinf(alpha) else None
     summary = WeightSummary(
         alpha=float(alpha),
-        objective=float(lowest - alpha * log_mass),
+        objective=float(lowest - alpha * log_mass) if plain is None else plain,
+        mass=float(len(g) if prior is None else np.sum(prior)),
         entropy=entropy,
         squares=float(weights @ single),
     )
@@ -215,8 +245,8 @@ def _checked(
     if not np.isfinite(g).all():
         row = int(np.flatnonzero(~np.isfinite(g))[0])
         raise ValueError(f"errors must be finite, but row {row} has {g[row]}.")
-    if not (np.isfinite(alpha) and alpha > 0):
-        raise ValueError(f"alpha must be a positive finite number, got {alpha!r}.")
+    if not alpha > 0:
+        raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
     if prior is None:
         return g, np.zeros_like(g)
     u = np.asarray(prior, dtype=np.float64)

@@ -1,5 +1,6 @@
 """Error functions g(x, θ), one model per file."""
 
+from eosparse.errors.box_starts import bisected
 from eosparse.errors.efficiency import (
     coupling_for_efficiency,
     covariance_parameters,
@@ -14,7 +15,9 @@ from eosparse.errors.gaussian import (
     Structure,
     weighted_moments,
 )
+from eosparse.errors.learner import Fitted, LearnerError, NumberedRows, RowWeights
 from eosparse.errors.shrinkage import effective_dimension, oas_shrinkage
+from eosparse.errors.spa import Boxes, BoxLabelError, BoxSums, Labelled, SPAError, box_sums
 from eosparse.errors.starts import (
     Candidate,
     StartSearch,
@@ -24,13 +27,24 @@ from eosparse.errors.starts import (
 
 __all__ = [
     "STRUCTURES",
+    "BoxLabelError",
+    "BoxSums",
+    "Boxes",
     "Candidate",
+    "Fitted",
     "GaussianError",
+    "Labelled",
+    "LearnerError",
     "Moments",
     "Normal",
+    "NumberedRows",
+    "RowWeights",
+    "SPAError",
     "SingularFitError",
     "StartSearch",
     "Structure",
+    "bisected",
+    "box_sums",
     "centre_and_spread",
     "coupling_for_efficiency",
     "covariance_parameters",

@@ -192,7 +192,12 @@ class GaussianError:
         errors: FloatArray = (common + (1 - self.shrinkage) * distances) / (2 * self.n_features)
         return errors
 
-    def statistics(self, block: FloatArray, weights: FloatArray) -> Moments:
+    def statistics(
+        self,
+        block: FloatArray,
+        weights: FloatArray,
+        theta: Normal | None = None,  # noqa: ARG002  # the protocol's signature
+    ) -> Moments:
         """Return the weighted moments of the block."""
         return weighted_moments(block, weights, diagonal=self.structure != "full")
 

@@ -1,7 +1,17 @@
 """What people import."""
 
 from eosparse.estimators.alpha_path import AlphaPath
+from eosparse.estimators.classifier import EOSClassifier
 from eosparse.estimators.detector import EOSDetector
-from eosparse.estimators.notices import DegenerateDataWarning, MaskingWarning
+from eosparse.estimators.notices import DegenerateDataWarning, LostClassWarning, MaskingWarning
+from eosparse.estimators.spa import SPAClassifier
 
-__all__ = ["AlphaPath", "DegenerateDataWarning", "EOSDetector", "MaskingWarning"]
+__all__ = [
+    "AlphaPath",
+    "DegenerateDataWarning",
+    "EOSClassifier",
+    "EOSDetector",
+    "LostClassWarning",
+    "MaskingWarning",
+    "SPAClassifier",
+]

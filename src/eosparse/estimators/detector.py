@@ -13,7 +13,6 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     _check_feature_names_in,
@@ -27,7 +26,7 @@ from eosparse.errors import Structure
 from eosparse.estimators.alpha_path import AlphaPath
 from eosparse.estimators.gaussian_choices import fit_gaussian
 from eosparse.estimators.gaussian_fit import GaussianFit
-from eosparse.estimators.notices import warn_caller
+from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import fit_options, flagging_rule
 from eosparse.estimators.read_out import read_out
 from eosparse.inference import Explanation
@@ -206,7 +205,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         values, prior = self._validated(X, sample_weight)
         rule = flagging_rule(self)
         fit = self._fit(values, prior)
-        self._warn_unless_converged(fit)
+        warn_unless_converged(fit.result, self.max_iter)
         mass = np.ones(len(values)) if prior is None else prior
         judged = read_out(fit, values, mass, rule)
         self._fit_, self._law = fit, judged.law
@@ -383,21 +382,6 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
             )
         _check_rows_differ(values[prior > 0])
         return values, prior
-
-    def _warn_unless_converged(self, fit: GaussianFit) -> None:
-        result = fit.result
-        if result.status is Status.MAX_ITER:
-            warn_caller(
-                f"the alternation did not converge in max_iter={self.max_iter} passes; the last "
-                "fall of the objective exceeds tol. Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
-        elif result.status is Status.INTERRUPTED:
-            warn_caller(
-                f"the alternation was interrupted after {result.n_iter} passes; the state reached "
-                "so far is kept.",
-                ConvergenceWarning,
-            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

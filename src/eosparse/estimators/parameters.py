@@ -1,4 +1,4 @@
-"""The parameters of a detector, checked: errors name the parameter and what it may be."""
+"""Parameters, checked: errors name the parameter and what it may be."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def fit_options(detector: EOSDetector, n_samples: int) -> FitOptions:
     """Check the parameters of the fit."""
-    _check_number("alpha", detector.alpha, 0.0, words=("auto",))
-    _check_number("shrinkage", detector.shrinkage, 0.0, 1.0, words=("auto",), with_low=True)
-    _check_number("efficiency", detector.efficiency, 0.0, 1.0, words=(None,))
-    _check_number("perplexity", detector.perplexity, 1.0, words=(None,))
-    _check_number("tol", detector.tol, 0.0, with_low=True)
-    _check_number("max_iter", detector.max_iter, 1, with_low=True, kind=Integral)
+    check_number("alpha", detector.alpha, 0.0, words=("auto",))
+    check_number("shrinkage", detector.shrinkage, 0.0, 1.0, words=("auto",), with_low=True)
+    check_number("efficiency", detector.efficiency, 0.0, 1.0, words=(None,))
+    check_number("perplexity", detector.perplexity, 1.0, words=(None,))
+    check_number("tol", detector.tol, 0.0, with_low=True)
+    check_whole("max_iter", detector.max_iter, 1)
     if detector.callback is not None and not callable(detector.callback):
         raise ValueError(f"callback={detector.callback!r} must be callable or None.")
     if detector.covariance not in STRUCTURES:
@@ -71,11 +71,11 @@ def _start(detector: EOSDetector, n_samples: int) -> str | FloatArray:
 
 def flagging_rule(detector: EOSDetector) -> Rule:
     """Return the one rule by which rows are flagged."""
-    _check_number("fdr", detector.fdr, 0.0, 1.0)
-    _check_number("level", detector.level, 0.0, 1.0, words=(None,))
-    _check_number("weight_cut", detector.weight_cut, 0.0, words=(None,))
+    check_number("fdr", detector.fdr, 0.0, 1.0)
+    check_number("level", detector.level, 0.0, 1.0, words=(None,))
+    check_number("weight_cut", detector.weight_cut, 0.0, words=(None,))
     half = float(np.nextafter(0.5, 1.0))
-    _check_number("contamination", detector.contamination, 0.0, half, words=(None,))
+    check_number("contamination", detector.contamination, 0.0, half, words=(None,))
     given: dict[RuleKind, float | None] = {
         "level": detector.level,
         "weight_cut": detector.weight_cut,
@@ -88,7 +88,7 @@ def flagging_rule(detector: EOSDetector) -> Rule:
     return chosen[0] if chosen else Rule("fdr", detector.fdr)
 
 
-def _check_number(
+def check_number(
     name: str,
     value: object,
     low: float,
@@ -96,17 +96,41 @@ def _check_number(
     *,
     words: tuple[str | None, ...] = (),
     with_low: bool = False,
-    kind: type = Real,
 ) -> None:
     """Raise unless value is one of some words, or a number in a range (open, but for with_low)."""
+    if not _is_within(value, Real, low, high, words, with_low):
+        bounds = f"a number in {'[' if with_low else '('}{low:g}, {high:g})"
+        raise ValueError(f"{name}={value!r} must be {bounds}{_or(words)}.")
+
+
+def check_whole(name: str, value: object, low: int, *, words: tuple[str | None, ...] = ()) -> None:
+    """Raise unless value is one of some words, or a whole number from low on."""
+    if not _is_within(value, Integral, low, np.inf, words, True):
+        bounds = f"a whole number in [{low}, inf)"
+        raise ValueError(f"{name}={value!r} must be {bounds}{_or(words)}.")
+
+
+def check_choice(name: str, value: object, options: tuple[str, ...]) -> None:
+    """Raise unless value is one of some words."""
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name}={value!r} must be one of {options}.")
+
+
+def _is_within(
+    value: object,
+    kind: type,
+    low: float,
+    high: float,
+    words: tuple[str | None, ...],
+    with_low: bool,
+) -> bool:
     if value is None or isinstance(value, str):
-        if value in words:
-            return
-    elif isinstance(value, kind) and not isinstance(value, (bool, np.bool_)):
-        number = float(value)  # type: ignore[arg-type]  # a real number
-        if low < number < high or (with_low and number == low):
-            return
-    what = "a whole number" if kind is Integral else "a number"
-    bounds = f"{what} in {'[' if with_low else '('}{low:g}, {high:g})"
-    options = "".join(f" or {word!r}" for word in words)
-    raise ValueError(f"{name}={value!r} must be {bounds}{options}.")
+        return value in words
+    if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)):
+        return False
+    number = float(value)  # type: ignore[arg-type]  # a real number
+    return low < number < high or (with_low and number == low)
+
+
+def _or(words: tuple[str | None, ...]) -> str:
+    return "".join(f" or {word!r}" for word in words)

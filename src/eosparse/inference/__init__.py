@@ -8,12 +8,25 @@ from eosparse.inference.distance_law import (
 )
 from eosparse.inference.explanation import Explanation
 from eosparse.inference.false_discovery import benjamini_hochberg
+from eosparse.inference.label_noise import (
+    LabelNoise,
+    estimate_label_noise,
+    most_likely_wrong,
+    probability_wrong,
+)
+from eosparse.inference.ranking import area_under_curve, mean_area
 
 __all__ = [
     "DistanceLaw",
     "Explanation",
     "FittedGamma",
+    "LabelNoise",
     "ScaledF",
     "SelfPull",
+    "area_under_curve",
     "benjamini_hochberg",
+    "estimate_label_noise",
+    "mean_area",
+    "most_likely_wrong",
+    "probability_wrong",
 ]

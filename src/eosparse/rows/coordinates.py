@@ -6,7 +6,7 @@ each other have no joint density. Both are settled here, once, before any row is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -127,3 +127,54 @@ def spanned(coordinates: Coordinates, values: FloatArray, mass: FloatArray) -> C
     # A direction and its opposite are the same; choose one, so that equal spans give equal bases.
     peaks = np.take_along_axis(basis, np.abs(basis).argmax(axis=0)[None, :], axis=0)
     return Coordinates(coordinates.origin, coordinates.scale, basis * np.sign(peaks))
+
+
+@dataclass(frozen=True)
+class BoundedColumns:
+    """Columns brought to a common range: robustly scaled, bounded, and of unit variance.
+
+    Values far from the middle, right or wrong, come no farther than about three standard
+    deviations, so that no column and no row dominates a distance.
+    """
+
+    centre: FloatArray
+    spread: FloatArray
+    mean: FloatArray
+    deviation: FloatArray
+    basis: FloatArray | None = None
+
+    def __call__(self, values: FloatArray) -> FloatArray:
+        """Return the bounded columns in float64, or their coordinates in the basis."""
+        bounded = _squashed(values, self.centre, self.spread)
+        bounded -= self.mean
+        bounded /= self.deviation
+        return bounded if self.basis is None else bounded @ self.basis
+
+    def rotated(self, values: FloatArray) -> BoundedColumns:
+        """Return coordinates in the span of some rows, where columns outnumber them.
+
+        Distances between the rows stay as they are; those of other rows lose a part that does not
+        depend on which of these they are measured from.
+        """
+        if values.shape[1] <= len(values):
+            return self
+        _, sizes, directions = np.linalg.svd(self(values), full_matrices=False)
+        kept = sizes > _RANK_TOLERANCE * max(float(sizes[0]), 1e-300)
+        return replace(self, basis=directions[kept].T if kept.any() else directions[:1].T)
+
+
+def bounded_columns(values: FloatArray, mass: FloatArray) -> BoundedColumns:
+    """Choose the scale of each column by its quantiles; constant columns become zero."""
+    centre, spread = centre_and_spread(values, mass)
+    spread = np.where(spread > 0, spread, 1.0)
+    moments = weighted_moments(_squashed(values, centre, spread), mass, diagonal=True)
+    deviation = np.sqrt(moments.scatter)
+    return BoundedColumns(
+        centre, spread, moments.mean, np.where(deviation > _RANK_TOLERANCE, deviation, 1.0)
+    )
+
+
+def _squashed(values: FloatArray, centre: FloatArray, spread: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        squashed: FloatArray = np.tanh((values.astype(np.float64) - centre) / (2.0 * spread))
+    return squashed

@@ -14,6 +14,18 @@ def _as_float64(values: FloatArray) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
+# About as many numbers as fit the processor's cache.
+BLOCK_NUMBERS = 2**17
+
+
+def block_slices(shape: tuple[int, ...], block_numbers: int = BLOCK_NUMBERS) -> Iterator[slice]:
+    """Yield slices of the rows of an array, each of about `block_numbers` numbers."""
+    n_rows, n_columns = shape
+    size = max(256, block_numbers // max(n_columns, 1))
+    for start in range(0, n_rows, size):
+        yield slice(start, start + size)
+
+
 @dataclass(frozen=True)
 class MemoryRows:
     """An array of rows, visited in blocks that fit the processor's cache.
@@ -33,13 +45,11 @@ class MemoryRows:
     values: FloatArray
     prior: FloatArray | None = None
     prepare: Callable[[FloatArray], FloatArray] = _as_float64
-    block_numbers: int = 2**17
+    block_numbers: int = BLOCK_NUMBERS
 
     def blocks(self) -> Iterator[tuple[FloatArray, FloatArray | None]]:
         """Yield the prepared blocks with their prior weights."""
-        size = max(256, self.block_numbers // max(self.values.shape[1], 1))
-        for start in range(0, len(self.values), size):
-            part = slice(start, start + size)
+        for part in block_slices(self.values.shape, self.block_numbers):
             prior = None if self.prior is None else self.prior[part]
             yield self.prepare(self.values[part]), prior
 

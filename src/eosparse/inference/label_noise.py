@@ -1,0 +1,145 @@
+"""From held-out class probabilities to a statement about the labels.
+
+Wrong labels and classes that overlap both make a learner disagree with the labels it is given. What
+tells them apart is where it disagrees: overlapping classes where the learner is unsure, wrong
+labels everywhere alike. So the noise rate is read from the half of the rows on which the learner is
+most confident, and the overlap from what the other half has in excess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.errors import weighted_quantiles
+
+# A noise rate beyond these cannot be told from them: no row was wrong, or labels say nothing.
+_SMALLEST_RATE, _LARGEST_RATE = 0.002, 0.45
+_LARGEST_OVERLAP = 0.45
+
+
+@dataclass(frozen=True)
+class LabelNoise:
+    """What held-out probabilities say about the labels.
+
+    Attributes
+    ----------
+    rate : float
+        Estimated share of wrong labels.
+    class_rates : array of shape (n_classes,)
+        The same among the rows given each class.
+    overlap : float
+        Error rate of the learner on the half of the rows it is less sure of, freed of the noise,
+        less its standard error.
+    """
+
+    rate: float
+    class_rates: FloatArray
+    overlap: float
+
+    @property
+    def alpha(self) -> float:
+        """The α that suits this noise.
+
+        Where labels are wrong at a rate ρ, the errors -log P(y|x) of a right and of a wrong label
+        differ by log((1-ρ)(M-1)/ρ) at most. With α of that size a wrong label starts with 1/e of
+        the weight of a right one, and falls further as the fit improves. Without noise α grows
+        beyond bounds: ordinary learning. Classes that overlap ask for a larger α, since a row
+        between them is not wrong.
+        """
+        n_classes = len(self.class_rates)
+        rate = float(np.clip(self.rate, _SMALLEST_RATE, _LARGEST_RATE * 2 * (1 - 1 / n_classes)))
+        gap = float(np.log((1 - rate) * (n_classes - 1) / rate))
+        overlap = min(self.overlap * 0.5 * n_classes / (n_classes - 1), _LARGEST_OVERLAP)
+        return gap / (1 - 2 * overlap)
+
+
+def estimate_label_noise(
+    probabilities: FloatArray, classes: IntArray, prior: FloatArray
+) -> LabelNoise:
+    """Estimate the share of wrong labels from held-out probabilities.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+        Class probabilities of each row by a learner that did not see its label.
+    classes : array of shape (n_samples,)
+        Given class of each row, as a number from 0.
+    prior : array of shape (n_samples,)
+        Prior weights.
+
+    Returns
+    -------
+    LabelNoise
+    """
+    n_classes = probabilities.shape[1]
+    is_wrong = probabilities.argmax(axis=1) != classes
+    confidence = probabilities.max(axis=1)
+    is_sure = confidence >= weighted_quantiles(confidence, prior, (0.5,))
+    rate, error = _share(is_wrong, prior * is_sure)
+    rest, rest_error = _share(is_wrong, prior * ~is_sure)
+    excess = max(rest - rate - np.hypot(error, rest_error), 0.0)
+    scale = max(1 - rate * n_classes / (n_classes - 1), 0.05)
+    given = (classes == c for c in range(n_classes))
+    rates = [_share(is_wrong, prior * (is_sure & mine), otherwise=rate)[0] for mine in given]
+    return LabelNoise(rate, np.array(rates), min(excess / scale, 1.0))
+
+
+def _share(is_wrong: BoolArray, weights: FloatArray, otherwise: float = 0.0) -> tuple[float, float]:
+    """Weighted share and its standard error; `otherwise` where no row has weight."""
+    total = float(weights.sum())
+    if total == 0:
+        return otherwise, 0.0
+    share = float(weights @ is_wrong) / total
+    return share, float(np.sqrt(share * (1 - share) / total))
+
+
+def probability_wrong(
+    probabilities: FloatArray, classes: IntArray, class_rates: FloatArray
+) -> FloatArray:
+    """Chance that each label is wrong, by Bayes' rule.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+        Held-out probabilities of the true class, by a learner freed of wrong labels.
+    classes : array of shape (n_samples,)
+        Given classes.
+    class_rates : array of shape (n_classes,)
+        Share of wrong labels among the rows given each class.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sure = np.array([[0.99, 0.01], [0.99, 0.01]])
+    >>> probability_wrong(sure, np.array([0, 1]), np.array([0.1, 0.1])).round(2).tolist()
+    [0.0, 0.92]
+    """
+    rates = np.clip(class_rates, _SMALLEST_RATE, 1 - _SMALLEST_RATE)[classes]
+    own = np.clip(probabilities[np.arange(len(classes)), classes], 1e-12, 1 - 1e-12)
+    right, wrong = (1 - rates) * own, rates * (1 - own) / (probabilities.shape[1] - 1)
+    chance: FloatArray = wrong / (right + wrong)
+    return chance
+
+
+def most_likely_wrong(chances: FloatArray, fdr: float) -> BoolArray:
+    """Mark the largest set of most likely wrong rows whose expected share of right ones is ≤ fdr.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> most_likely_wrong(np.array([0.99, 0.5, 0.95, 0.1]), 0.05).tolist()
+    [True, False, True, False]
+    """
+    order = np.argsort(-chances, kind="stable")
+    expected = np.cumsum(1 - chances[order]) / np.arange(1, len(chances) + 1)
+    count = int(np.searchsorted(expected, fdr, side="right"))
+    marked = np.zeros(len(chances), dtype=np.bool_)
+    marked[order[:count]] = True
+    return marked
