@@ -70,11 +70,16 @@ def _outcome(flagged: np.ndarray, truth: np.ndarray) -> Row:
     }
 
 
+def _repetitions(n_features: int) -> int:
+    """Fewer where one fit takes seconds."""
+    return 50 if n_features <= 200 else 16 if n_features <= 500 else 4
+
+
 def run(scale: float) -> None:
     settings = [
         point | {"repetition": r}
         for point in _points()
-        for r in range(max(2, round(scale * (50 if point["n_features"] <= 200 else 4))))
+        for r in range(max(2, round(scale * _repetitions(point["n_features"]))))
     ]
     raw = run_units(unit, settings)
     by = ["panel", "columns", "contamination", "method"]

@@ -6,9 +6,12 @@ from eosparse.estimators import (
     DegenerateDataWarning,
     EOSClassifier,
     EOSDetector,
+    EOSRegressor,
+    LabelIssues,
     LostClassWarning,
     MaskingWarning,
     SPAClassifier,
+    find_label_issues,
 )
 
 __version__ = "0.1.0"
@@ -19,8 +22,11 @@ __all__ = [
     "DegenerateDataWarning",
     "EOSClassifier",
     "EOSDetector",
+    "EOSRegressor",
+    "LabelIssues",
     "LostClassWarning",
     "MaskingWarning",
     "SPAClassifier",
     "Status",
+    "find_label_issues",
 ]

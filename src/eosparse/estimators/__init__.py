@@ -3,7 +3,9 @@
 from eosparse.estimators.alpha_path import AlphaPath
 from eosparse.estimators.classifier import EOSClassifier
 from eosparse.estimators.detector import EOSDetector
+from eosparse.estimators.label_audit import LabelIssues, find_label_issues
 from eosparse.estimators.notices import DegenerateDataWarning, LostClassWarning, MaskingWarning
+from eosparse.estimators.regressor import EOSRegressor
 from eosparse.estimators.spa import SPAClassifier
 
 __all__ = [
@@ -11,7 +13,10 @@ __all__ = [
     "DegenerateDataWarning",
     "EOSClassifier",
     "EOSDetector",
+    "EOSRegressor",
+    "LabelIssues",
     "LostClassWarning",
     "MaskingWarning",
     "SPAClassifier",
+    "find_label_issues",
 ]

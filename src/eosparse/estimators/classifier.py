@@ -30,6 +30,7 @@ from eosparse.estimators.notices import warn_caller, warn_unless_converged
 from eosparse.estimators.parameters import check_choice, check_number, check_whole
 from eosparse.estimators.spa_fit import Simplex
 from eosparse.estimators.weighted_fit import (
+    as_counts,
     class_probabilities,
     fit_weighted,
     rows_of,
@@ -90,9 +91,10 @@ class LabelledProblem:
 
     def learner(self, rows: IntArray, weights: FloatArray) -> Any:
         """Fit the estimator to some rows; on average they count as by their prior weights."""
-        scale = self.prior.sum() / weights.sum()
         some = self.X if len(rows) == len(self.classes) else rows_of(self.X, rows)
-        return fit_weighted(self.estimator, some, self.classes[rows], weights[rows] * scale)
+        return fit_weighted(
+            self.estimator, some, self.classes[rows], as_counts(weights, self.prior)[rows]
+        )
 
     def _errors(
         self, learner: Any, X: Any, classes: IntArray, probabilities: FloatArray

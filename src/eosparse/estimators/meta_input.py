@@ -14,6 +14,8 @@ from eosparse.core import FloatArray
 
 def checked_rows(outer: Any, X: Any, inner: Any, *, reset: bool) -> Any:
     """Return X, as an array if it is one; frames and texts reach the inner estimator untouched."""
+    if reset and _num_samples(X) < 2:
+        raise ValueError(f"n_samples={_num_samples(X)}: at least two rows are needed.")
     tags = get_tags(inner).input_tags
     if hasattr(X, "columns") or not tags.two_d_array:
         validate_data(outer, X, reset=reset, skip_check_array=True)

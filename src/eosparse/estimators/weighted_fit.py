@@ -16,10 +16,20 @@ from eosparse.core import FloatArray, IntArray
 
 
 def fit_weighted(estimator: Any, X: Any, y: Any, weights: FloatArray) -> Any:
-    """Fit a clone; in a pipeline the weights reach every step that takes them."""
+    """Fit a clone; in a pipeline the weights reach every step that takes them.
+
+    Weights of one need not be passed, and some learners are many times faster without.
+    """
     learner = clone(estimator)
+    parameters = weight_parameters(learner, weights) if (weights != 1.0).any() else {}
     with config_context(enable_metadata_routing=False):
-        return learner.fit(X, y, **weight_parameters(learner, weights))
+        return learner.fit(X, y, **parameters)
+
+
+def as_counts(weights: FloatArray, prior: FloatArray) -> FloatArray:
+    """Scale weights to the sum of the prior; the prior itself comes back to the last bit."""
+    share = prior / prior.sum()
+    return prior if np.array_equal(weights, share) else weights * (prior.sum() / weights.sum())
 
 
 def weight_parameters(estimator: Any, weights: FloatArray) -> dict[str, FloatArray]:
