@@ -31,6 +31,9 @@ from eosparse.inference import estimate_label_noise
 from eosparse.rows import bounded_columns
 
 _FOLDS = 5
+# An error that is averaged over boxes differs less between right and wrong labels than that of one
+# prediction, but its weights are iterated until they settle.
+_CONTRAST = 2.0
 # Settings are chosen on about this many rows.
 _MOST_ROWS_TO_CHOOSE = 3000
 
@@ -58,9 +61,10 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
     Parameters
     ----------
     n_boxes : int or "auto", default="auto"
-        Most boxes; empty ones are dropped. "auto" chooses 8 to 64, and the temperature, by
-        cross-validation on the labels as they are.
-    epsilon_label : float, default=1.0
+        Most boxes; empty ones are dropped. "auto" takes 64, or a quarter of the rows if fewer,
+        unless cross-validation on the labels as they are clearly prefers fewer. The temperature
+        is chosen along.
+    epsilon_label : float, default=0.1
         What the label counts when boxes are fitted, in units of squared distance.
     epsilon_features : float or None, default=None
         Regularisation of the feature weights; None keeps them equal.
@@ -138,7 +142,7 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         self,
         n_boxes: int | Literal["auto"] = "auto",
         *,
-        epsilon_label: float = 1.0,
+        epsilon_label: float = 0.1,
         epsilon_features: float | None = None,
         alpha: float | Literal["auto"] | None = "auto",
         affiliation: Literal["soft", "hard"] = "soft",
@@ -255,7 +259,7 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         settings, held_out = choose_settings(sample, candidates, folds, random_state)
         if self.alpha == "auto":
             noise = estimate_label_noise(held_out, sample.classes, sample.prior)
-            self.noise_rate_, alpha = noise.rate, noise.alpha
+            self.noise_rate_, alpha = noise.rate, _CONTRAST * noise.alpha
         return settings, alpha
 
     def _settings(self) -> SPASettings:

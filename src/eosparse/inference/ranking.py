@@ -10,6 +10,8 @@ from eosparse.core import BoolArray, FloatArray, IntArray
 def area_under_curve(is_positive: BoolArray, scores: FloatArray, mass: FloatArray) -> float:
     """Chance that a positive row scores higher than another; ties count half.
 
+    Not a number where all rows are of one kind.
+
     Examples
     --------
     >>> import numpy as np
@@ -21,7 +23,8 @@ def area_under_curve(is_positive: BoolArray, scores: FloatArray, mass: FloatArra
     positive = np.bincount(level, mass * is_positive)
     negative = np.bincount(level, mass * ~is_positive)
     below = np.cumsum(negative) - 0.5 * negative
-    return float(positive @ below / (positive.sum() * negative.sum()))
+    pairs = float(positive.sum() * negative.sum())
+    return float(positive @ below) / pairs if pairs > 0 else float("nan")
 
 
 def mean_area(probabilities: FloatArray, classes: IntArray, mass: FloatArray) -> float:

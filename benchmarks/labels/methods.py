@@ -1,0 +1,103 @@
+"""Classifiers to compare: a name, how it is made, and whether it is slow.
+
+Every parameter that is tuned is tuned on the labels as they are, by cross-validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from eosparse import EOSClassifier, SPAClassifier
+
+
+def logistic(C: float = 1.0) -> Any:
+    return make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=500))
+
+
+def forest() -> Any:
+    return RandomForestClassifier(50, random_state=0)
+
+
+def boosting() -> Any:
+    # Few bins: with more distinct values than bins, weighted binning takes seconds per fit.
+    return HistGradientBoostingClassifier(max_bins=32, random_state=0)
+
+
+def by_cv(estimator: Any, **grid: Any) -> Any:
+    return GridSearchCV(estimator, grid, scoring="roc_auc_ovr", cv=5)
+
+
+def clean_learning() -> Any:
+    from cleanlab.classification import CleanLearning
+
+    return CleanLearning(logistic(), seed=0)
+
+
+_C = tuple(np.logspace(-4, 1, 6))
+FAST: dict[str, Callable[[], Any]] = {
+    "SPA": lambda: SPAClassifier(alpha=None),
+    "EOS+SPA": SPAClassifier,
+    "LogReg": logistic,
+    "EOS(LogReg)": lambda: EOSClassifier(logistic()),
+    "LogReg, C by CV": lambda: by_cv(logistic(), logisticregression__C=_C),
+    "SVM, C by CV": lambda: by_cv(
+        make_pipeline(StandardScaler(), SVC(random_state=0)), svc__C=(0.03, 0.1, 0.3, 1.0, 3.0)
+    ),
+    "kNN, k by CV": lambda: by_cv(
+        make_pipeline(StandardScaler(), KNeighborsClassifier()),
+        kneighborsclassifier__n_neighbors=(5, 15, 31),
+    ),
+    "LDA": lambda: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+    "naive Bayes": GaussianNB,
+}
+SLOW: dict[str, Callable[[], Any]] = {
+    "forest": forest,
+    "EOS(forest)": lambda: EOSClassifier(forest()),
+    "boosting": boosting,
+    "EOS(boosting)": lambda: EOSClassifier(boosting()),
+    "MLP": lambda: make_pipeline(
+        StandardScaler(), MLPClassifier((32,), early_stopping=True, max_iter=300, random_state=0)
+    ),
+    "CleanLearning, C by CV": lambda: by_cv(
+        clean_learning(), clf__logisticregression__C=(0.001, 0.01, 0.1, 1.0)
+    ),
+}
+OURS = ("EOS+SPA", "EOS(LogReg)", "EOS(forest)", "EOS(boosting)")
+PLAIN = {
+    "EOS+SPA": "SPA",
+    "EOS(LogReg)": "LogReg",
+    "EOS(forest)": "forest",
+    "EOS(boosting)": "boosting",
+}
+# On thousands of columns these take minutes per fit.
+NOT_ON_WIDE = ("boosting", "EOS(boosting)", "MLP", "CleanLearning, C by CV", "SVM, C by CV")
+
+
+def area(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """Area under the ROC curve on test rows; each class against the others if more than two."""
+    if len(np.unique(y)) > 2:
+        return float(roc_auc_score(y, _probabilities(model, X), multi_class="ovr"))
+    return float(roc_auc_score(y, _probabilities(model, X)[:, 1]))
+
+
+def _probabilities(model: Any, X: np.ndarray) -> np.ndarray:
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X))
+    values = np.asarray(model.decision_function(X))
+    if values.ndim == 1:
+        return np.column_stack([-values, values])
+    return np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
