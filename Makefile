@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test lint types imports pytest bench-detector clean
+.PHONY: demo test lint types imports pytest bench-detector bench-labels clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -36,6 +36,9 @@ pytest: $(STAMPS)/dev
 
 bench-detector: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.detector
+
+bench-labels: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.labels
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

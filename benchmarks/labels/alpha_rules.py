@@ -88,7 +88,7 @@ def run(scale: float) -> None:
         for data in available()
         if data in _DATA
         for p in (0.0, 0.2, 0.4)
-        for r in range(max(2, round((20 if data != "digits" else 4) * scale)))
+        for r in range(max(2, round((8 if data != "digits" else 2) * scale)))
     ]
     raw = run_resumable("labels_h", unit, settings)
     table = summarise(raw, ["data", "p", "method"], ["auc"])

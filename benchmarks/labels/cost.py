@@ -42,7 +42,9 @@ def run(scale: float) -> None:  # noqa: ARG001  # figures share a signature
                 counts[f"{label}, times plain"] = _median(lambda model=model: model.fit(X, y))
                 counts[f"{label}, fits"] = model.n_fits_
             counts["CleanLearning, times plain"] = _median(
-                lambda make=make: CleanLearning(make(), seed=0).fit(X, y)
+                lambda make=make: CleanLearning(
+                    make(), seed=0, find_label_issues_kwargs={"n_jobs": 1}
+                ).fit(X, y)
             )
             plain = _median(lambda make=make: make().fit(X, y))
             ratios = {k: v / plain if "times" in k else v for k, v in counts.items()}

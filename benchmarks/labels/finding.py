@@ -42,7 +42,8 @@ def _ours(X, y, make):
 def _cleanlab(X, y, make):
     from cleanlab.classification import CleanLearning
 
-    issues = CleanLearning(make(), seed=0).find_label_issues(X, y)
+    learning = CleanLearning(make(), seed=0, find_label_issues_kwargs={"n_jobs": 1})
+    issues = learning.find_label_issues(X, y)
     return -issues["label_quality"].to_numpy()
 
 
@@ -58,7 +59,7 @@ def run(scale: float) -> None:
         if data in ("wdbc", "heart_failure", "neurons", "wine", "digits")
         for p in (0.05, 0.2, 0.4)
         for learner in ("LogReg", "forest")
-        for r in range(max(2, round((20 if data != "digits" else 5) * scale)))
+        for r in range(max(2, round((12 if data != "digits" else 3) * scale)))
     ]
     raw = run_resumable("labels_e", unit, settings)
     by = ["data", "learner", "p", "method"]

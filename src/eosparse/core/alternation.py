@@ -288,6 +288,8 @@ def alternate(
                 return ended(Status.CONVERGED)
             if stopped:
                 return ended(Status.INTERRUPTED)
+            if n_passes == max_iter:
+                break  # a further step would never be visited
             theta, plain = _next(model, theta, passed.statistics, alpha, accelerate)
     except CollapseError:
         summary = None
