@@ -9,6 +9,7 @@ from eosparse.core import (
     CollapseError,
     DescentError,
     Status,
+    Strata,
     alpha_path,
     alternate,
     longest_plateau,
@@ -200,3 +201,53 @@ def test_a_fit_without_an_answer_is_a_collapse(table):
     assert result.status is Status.COLLAPSED
     with pytest.raises(CollapseError, match="determine no fit"):
         _ = result.theta
+
+
+@dataclass(frozen=True)
+class Inexact(Wrong):
+    """The same, but it says so."""
+
+    is_exact: bool = False
+
+
+def test_a_model_without_a_promise_ends_before_its_first_bad_step(table):
+    start = table.mean(axis=0)
+    result = alternate(Inexact(), MemoryRows(table), 50.0, start)
+    assert result.status is Status.CONVERGED
+    np.testing.assert_array_equal(result.theta, start)
+
+
+def test_strata_keep_their_shares(table):
+    """At the shares that a single simplex would give, the constraint changes nothing."""
+    model, theta = GaussianError(4), gaussian_start(table, GaussianError(4))
+    whole = visit(model, MemoryRows(table), theta, 0.7)
+    weights = optimal_weights(model.errors(table, theta), 0.7).weights
+    parts = (MemoryRows(table[:100]), MemoryRows(table[100:]))
+    shares = (weights[:100].sum(), weights[100:].sum())
+    split = visit(model, Strata(parts, shares), theta, 0.7)
+    assert split.summary.objective == pytest.approx(whole.summary.objective, rel=1e-10)
+    np.testing.assert_allclose(split.statistics.mean, whole.statistics.mean, rtol=1e-10)
+    np.testing.assert_allclose(split.statistics.scatter, whole.statistics.scatter, rtol=1e-8)
+    fixed = alternate(model, Strata(parts, (0.5, 0.5)), 0.7, theta)
+    assert (np.diff(fixed.objective_history) <= 1e-12).all()
+    assert fixed.status is Status.CONVERGED
+
+
+def test_an_infinite_alpha_is_ordinary_learning(table):
+    model = GaussianError(4)
+    result = alternate(model, MemoryRows(table), np.inf, gaussian_start(table[:50], model))
+    np.testing.assert_allclose(result.theta.location, table.mean(axis=0))
+    np.testing.assert_allclose(result.theta.covariance, np.cov(table.T, bias=True))
+
+
+def test_a_step_that_nobody_visits_is_not_taken(table):
+    calls = []
+
+    class Counting(SquaredDistance):
+        def solve(self, statistics):
+            calls.append(1)
+            return super().solve(statistics)
+
+    result = alternate(Counting(), MemoryRows(table), 50.0, table[0], max_iter=3)
+    assert result.status is Status.MAX_ITER
+    assert len(calls) == 2

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eosparse.core import alpha_for_perplexity, optimal_weights
+from eosparse.core import alpha_for_perplexity, mixed, optimal_weights
 
 moderate = arrays(np.float64, st.integers(1, 30), elements=st.floats(-50, 50))
 alphas = st.floats(1e-2, 1e2)
@@ -175,3 +175,32 @@ def test_unreachable_perplexities_are_refused(wanted):
 def test_a_far_better_row_without_prior_weight_changes_nothing():
     solution = optimal_weights([-1e300, 0.0, 0.0], 1e-12, [0, 1, 1])
     np.testing.assert_array_equal(solution.weights, [0.0, 0.5, 0.5])
+
+
+@given(arrays(np.float64, 12, elements=st.floats(-5, 5)), st.integers(1, 11))
+def test_an_infinite_alpha_is_the_ordinary_mean(errors, cut):
+    prior = np.arange(1.0, 13.0)
+    whole = optimal_weights(errors, np.inf, prior)
+    np.testing.assert_allclose(whole.weights, prior / prior.sum())
+    assert whole.objective == pytest.approx(np.average(errors, weights=prior), abs=1e-12)
+    parts = [optimal_weights(errors[part], np.inf, prior[part]).summary
+             for part in (slice(0, cut), slice(cut, None))]  # fmt: skip
+    merged = parts[0] + parts[1]
+    assert merged.objective == pytest.approx(whole.objective, abs=1e-12)
+    assert merged.kish_size == pytest.approx(whole.kish_size)
+
+
+@given(arrays(np.float64, 10, elements=st.floats(-3, 3)), st.floats(0.2, 5), st.floats(0.05, 0.95))
+def test_fixed_shares_give_the_minimum_under_that_constraint(errors, alpha, share):
+    groups = (slice(0, 4), slice(4, None))
+    solutions = [optimal_weights(errors[group], alpha) for group in groups]
+    summary = mixed([solution.summary for solution in solutions], [share, 1 - share])
+    w = np.concatenate([share * solutions[0].weights, (1 - share) * solutions[1].weights])
+    assert summary.objective == pytest.approx(w @ errors + alpha * w @ np.log(w), abs=1e-9)
+    assert summary.kish_size == pytest.approx(1 / (w @ w))
+    # Any other weights with these shares are worse.
+    rng = np.random.default_rng(0)
+    other = np.concatenate(
+        [share * rng.dirichlet(np.ones(4)), (1 - share) * rng.dirichlet(np.ones(6))]
+    )
+    assert other @ errors + alpha * other @ np.log(other) >= summary.objective - 1e-9

@@ -1,9 +1,10 @@
 """scikit-learn's own checks, without expected failures."""
 
 import pytest
+from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eosparse import EOSDetector
+from eosparse import EOSClassifier, EOSDetector, EOSRegressor, SPAClassifier
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -12,6 +13,13 @@ from eosparse import EOSDetector
         EOSDetector(),
         EOSDetector(covariance="diag", contamination=0.1),
         EOSDetector(shrinkage=0.2, contamination=0.1),
+        SPAClassifier(),
+        SPAClassifier(4, alpha=None, affiliation="hard"),
+        SPAClassifier(4, alpha=1.0, temperature=1.0, epsilon_features=0.5),
+        EOSClassifier(),
+        EOSClassifier(alpha=1.0),
+        EOSRegressor(),
+        EOSRegressor(Ridge(), loss="absolute"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

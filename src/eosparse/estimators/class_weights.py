@@ -34,7 +34,7 @@ def warn_of_lost_classes(
     had = np.bincount(classes, prior, size) / prior.sum()
     for label in np.flatnonzero((had > 0) & (kept < _LOST * had)):
         warn_caller(
-            f"class {names[label]!r} keeps {kept[label]:.2g} of the weight, down from "
+            f"class {names.tolist()[label]!r} keeps {kept[label]:.2g} of the weight, down from "
             f"{had[label]:.2g}: it was taken for noise. Use simplex='per-class' or a larger alpha.",
             LostClassWarning,
         )

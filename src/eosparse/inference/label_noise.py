@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.errors import weighted_quantiles
@@ -18,6 +19,8 @@ from eosparse.errors import weighted_quantiles
 # A noise rate beyond these cannot be told from them: no row was wrong, or labels say nothing.
 _SMALLEST_RATE, _LARGEST_RATE = 0.002, 0.45
 _LARGEST_OVERLAP = 0.45
+# Rows that draw the noise of a class towards the mean.
+_PSEUDO_ROWS = 5.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class LabelNoise:
         Estimated share of wrong labels.
     class_rates : array of shape (n_classes,)
         The same among the rows given each class.
+    matrix : array of shape (n_classes, n_classes)
+        Chance that a row of each class (line) is given each label (column).
     overlap : float
         Error rate of the learner on the half of the rows it is less sure of, freed of the noise,
         less its standard error.
@@ -37,6 +42,7 @@ class LabelNoise:
 
     rate: float
     class_rates: FloatArray
+    matrix: FloatArray
     overlap: float
 
     @property
@@ -84,7 +90,20 @@ def estimate_label_noise(
     scale = max(1 - rate * n_classes / (n_classes - 1), 0.05)
     given = (classes == c for c in range(n_classes))
     rates = [_share(is_wrong, prior * (is_sure & mine), otherwise=rate)[0] for mine in given]
-    return LabelNoise(rate, np.array(rates), min(excess / scale, 1.0))
+    matrix = _noise_matrix(probabilities.argmax(axis=1), classes, prior * is_sure, rate, n_classes)
+    return LabelNoise(rate, np.array(rates), matrix, min(excess / scale, 1.0))
+
+
+def _noise_matrix(
+    predicted: IntArray, classes: IntArray, mass: FloatArray, rate: float, n_classes: int
+) -> FloatArray:
+    """Shares of the given labels among the rows predicted as each class, drawn to the mean rate."""
+    even = np.full((n_classes, n_classes), rate / (n_classes - 1))
+    np.fill_diagonal(even, 1 - rate)
+    counts = np.bincount(predicted * n_classes + classes, mass, n_classes**2)
+    filled = counts.reshape(n_classes, n_classes) + _PSEUDO_ROWS * even
+    matrix: FloatArray = filled / filled.sum(axis=1, keepdims=True)
+    return matrix
 
 
 def _share(is_wrong: BoolArray, weights: FloatArray, otherwise: float = 0.0) -> tuple[float, float]:
@@ -96,19 +115,36 @@ def _share(is_wrong: BoolArray, weights: FloatArray, otherwise: float = 0.0) -> 
     return share, float(np.sqrt(share * (1 - share) / total))
 
 
+def calibrated(probabilities: FloatArray, classes: IntArray, prior: FloatArray) -> FloatArray:
+    """Make held-out probabilities those of the given labels, keeping their order in each class.
+
+    A learner that was freed of wrong labels is surer than the labels warrant. Isotonic regression
+    finds how often its probabilities meet the label.
+    """
+    result = np.empty_like(probabilities)
+    for label in range(probabilities.shape[1]):
+        scores, level = np.unique(probabilities[:, label], return_inverse=True)
+        mass = np.bincount(level, prior, len(scores))
+        share = np.bincount(level, prior * (classes == label), len(scores)) / mass
+        result[:, label] = isotonic_regression(share, weights=mass).x[level]
+    total = result.sum(axis=1, keepdims=True)
+    calibrated: FloatArray = np.where(total > 0, result / np.maximum(total, 1e-300), probabilities)
+    return calibrated
+
+
 def probability_wrong(
-    probabilities: FloatArray, classes: IntArray, class_rates: FloatArray
+    probabilities: FloatArray, classes: IntArray, matrix: FloatArray
 ) -> FloatArray:
     """Chance that each label is wrong, by Bayes' rule.
 
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        Held-out probabilities of the true class, by a learner freed of wrong labels.
+        Held-out probabilities of the given labels, wrong ones included: see `calibrated`.
     classes : array of shape (n_samples,)
         Given classes.
-    class_rates : array of shape (n_classes,)
-        Share of wrong labels among the rows given each class.
+    matrix : array of shape (n_classes, n_classes)
+        Chance that a row of each class (line) is given each label (column).
 
     Returns
     -------
@@ -117,14 +153,18 @@ def probability_wrong(
     Examples
     --------
     >>> import numpy as np
-    >>> sure = np.array([[0.99, 0.01], [0.99, 0.01]])
-    >>> probability_wrong(sure, np.array([0, 1]), np.array([0.1, 0.1])).round(2).tolist()
-    [0.0, 0.92]
+    >>> noisy = np.array([[0.9, 0.1], [0.9, 0.1], [0.5, 0.5]])
+    >>> noise = np.array([[0.9, 0.1], [0.1, 0.9]])
+    >>> probability_wrong(noisy, np.array([0, 1, 1]), noise).round(2).tolist()
+    [0.0, 1.0, 0.1]
     """
-    rates = np.clip(class_rates, _SMALLEST_RATE, 1 - _SMALLEST_RATE)[classes]
-    own = np.clip(probabilities[np.arange(len(classes)), classes], 1e-12, 1 - 1e-12)
-    right, wrong = (1 - rates) * own, rates * (1 - own) / (probabilities.shape[1] - 1)
-    chance: FloatArray = wrong / (right + wrong)
+    n_classes = len(matrix)
+    kept = np.diag(matrix)[classes]
+    # How often other classes are given this label.
+    taken = ((matrix.sum(axis=0) - np.diag(matrix)) / (n_classes - 1))[classes]
+    given = np.clip(probabilities[np.arange(len(classes)), classes], 1e-12, 1.0)
+    true = np.clip((given - taken) / np.maximum(kept - taken, 1e-12), 0.0, 1.0)
+    chance: FloatArray = np.clip(1.0 - kept * true / given, 0.0, 1.0)
     return chance
 
 
