@@ -52,6 +52,17 @@ def test_the_noise_rate_of_separable_classes_is_found(rate):
     np.testing.assert_allclose(noise.class_rates, rate, atol=0.03)
 
 
+def test_noise_of_one_class_is_found():
+    _, _, truth, right = simulated(0.0, 6.0)
+    rng = np.random.default_rng(2)
+    given = np.where((truth == 1) & (rng.uniform(size=len(truth)) < 0.3), 0, truth)
+    noisy = np.column_stack([1 - 0.7 * right, 0.7 * right])
+    noise = estimate_label_noise(noisy, given, np.ones(len(given)))
+    assert noise.rate == pytest.approx(0.15, abs=0.02)
+    np.testing.assert_allclose(noise.matrix, [[1.0, 0.0], [0.3, 0.7]], atol=0.03)
+    np.testing.assert_allclose(noise.class_rates, [0.3 / 1.3, 0.0], atol=0.03)
+
+
 def test_overlap_is_told_from_noise():
     """Equal disagreement, from overlap or from noise, asks for very different alphas."""
     overlapping = simulated(0.0, 2.0)

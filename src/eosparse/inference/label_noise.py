@@ -2,8 +2,8 @@
 
 Wrong labels and classes that overlap both make a learner disagree with the labels it is given. What
 tells them apart is where it disagrees: overlapping classes where the learner is unsure, wrong
-labels everywhere alike. So the noise rate is read from the half of the rows on which the learner is
-most confident, and the overlap from what the other half has in excess.
+labels everywhere alike. So the noise rate is read from the half of the rows of each predicted class
+of which the learner is most confident, and the overlap from what the other half has in excess.
 """
 
 from __future__ import annotations
@@ -81,17 +81,31 @@ def estimate_label_noise(
     LabelNoise
     """
     n_classes = probabilities.shape[1]
-    is_wrong = probabilities.argmax(axis=1) != classes
-    confidence = probabilities.max(axis=1)
-    is_sure = confidence >= weighted_quantiles(confidence, prior, (0.5,))
+    predicted = probabilities.argmax(axis=1)
+    is_wrong = predicted != classes
+    is_sure = _surer_half(probabilities.max(axis=1), predicted, prior)
     rate, error = _share(is_wrong, prior * is_sure)
     rest, rest_error = _share(is_wrong, prior * ~is_sure)
     excess = max(rest - rate - np.hypot(error, rest_error), 0.0)
     scale = max(1 - rate * n_classes / (n_classes - 1), 0.05)
     given = (classes == c for c in range(n_classes))
     rates = [_share(is_wrong, prior * (is_sure & mine), otherwise=rate)[0] for mine in given]
-    matrix = _noise_matrix(probabilities.argmax(axis=1), classes, prior * is_sure, rate, n_classes)
+    matrix = _noise_matrix(predicted, classes, prior * is_sure, rate, n_classes)
     return LabelNoise(rate, np.array(rates), matrix, min(excess / scale, 1.0))
+
+
+def _surer_half(confidence: FloatArray, predicted: IntArray, prior: FloatArray) -> BoolArray:
+    """Mark the rows of each predicted class that are predicted with more confidence than most.
+
+    Each class has its own half: where only one class is mislabelled, the learner is less sure of
+    all its rows.
+    """
+    is_sure = np.zeros(len(predicted), dtype=np.bool_)
+    for label in np.unique(predicted[prior > 0]):
+        mine = predicted == label
+        middle = weighted_quantiles(confidence[mine], prior[mine], (0.5,))
+        is_sure[mine] = confidence[mine] >= middle
+    return is_sure
 
 
 def _noise_matrix(
