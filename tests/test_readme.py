@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pandas as pd
+from sklearn.datasets import load_iris
 
 from eosparse.cli.demo import main
 from eosparse.datasets import load_blood_panel
@@ -19,6 +20,16 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
     code = re.search(r"```python\n(.*?)```", README, re.S).group(1)
     exec(compile(code, "README.md", "exec"), {"new_rows": table.head(3)})
     assert "potassium_mmol_l" in capsys.readouterr().out
+
+
+def test_the_example_with_labels_runs(capsys):
+    X, y = load_iris(return_X_y=True)
+    y[::10] = 0
+    code = re.findall(r"```python\n(.*?)```", README, re.S)[1]
+    names = {"X": X, "y": y}
+    exec(compile(code, "README.md", "exec"), names)
+    assert "probability_wrong" in capsys.readouterr().out
+    assert names["robust"].score(X, y) > 0.7 < names["boxes"].score(X, y)
 
 
 def test_the_demo_prints_what_is_shown(tmp_path, monkeypatch, capsys):
