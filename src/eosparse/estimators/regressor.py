@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -41,6 +42,7 @@ _AUTO_EFFICIENCY = 0.85
 # A robust start needs this many rows per column of the joint table.
 _ROWS_PER_COLUMN = 5
 _MEMORISED = 1e-3
+_REWEIGHTINGS = 30
 _PASSES_IN_SAMPLE, _PASSES_OUT_OF_FOLD = 8, 2
 
 
@@ -145,9 +147,10 @@ class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: 
     n_folds : int, default=5
         Number of folds.
     start : {"robust", "plain"}, default="robust"
-        "robust" starts from the better of the plain fit and a fit to the rows that belong to the
-        bulk of the joint table of rows and targets, by `EOSDetector`; the median loss decides.
-        "plain" is fooled by wrong rows far out in X.
+        "robust" starts from the best of the plain fit, a fit to the bulk of the joint table of rows
+        and targets (by `EOSDetector`), and a fit to the half of the rows nearest to the plane of
+        least absolute residuals; the median loss decides. "plain" is fooled by wrong rows far out
+        in X, or by many on one side.
     tol : float, default=1e-4
         Stop when the objective falls by no more than this.
     max_iter : int, optional
@@ -317,12 +320,10 @@ class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: 
         fit: Callable[[FloatArray], Fitted[Regression]],
         plain: Fitted[Regression],
     ) -> Fitted[Regression]:
-        """Return the plain fit, or one to the bulk of the joint table if its median is lower."""
-        bulk = _bulk(problem) if self.start == "robust" else None
-        if bulk is None:
-            return plain
-        robust = fit(bulk)
-        return min(plain, robust, key=lambda fitted: _median_loss(fitted, problem.prior))
+        """Return the plain fit, or one to a robust choice of rows if its median loss is lower."""
+        choices = _robust_choices(problem) if self.start == "robust" else ()
+        fits = [plain, *(fit(weights) for weights in choices)]
+        return min(fits, key=lambda fitted: _median_loss(fitted, problem.prior))
 
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row."""
@@ -352,23 +353,38 @@ class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: 
         return tags
 
 
-def _bulk(problem: TargetProblem) -> FloatArray | None:
-    """Weights of rows in the joint table of rows and targets; None where there is no such table."""
+def _robust_choices(problem: TargetProblem) -> Iterator[FloatArray]:
+    """Weights of rows that may be right, where X is made of numbers and has rows enough.
+
+    Rows in the bulk of the joint table are right though others lie far out in X; the half nearest
+    to a plane of least absolute residuals is right though almost half of the targets are not.
+    """
     try:
-        values = np.asarray(problem.X, dtype=np.float64)
-        table = np.column_stack([values.reshape(len(problem.y), -1), problem.y])
+        values = np.asarray(problem.X, dtype=np.float64).reshape(len(problem.y), -1)
     except (TypeError, ValueError):
-        return None
-    if problem.prior.sum() < _ROWS_PER_COLUMN * (table.shape[1] + 1):
-        return None
+        return
+    if problem.prior.sum() < _ROWS_PER_COLUMN * (values.shape[1] + 2):
+        return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is one of two starts, not an answer
-        try:
-            detector = EOSDetector().fit(table, sample_weight=problem.prior)
-        except ValueError:
-            return None  # rows that have no joint covariance: the plain start is what there is
-    bulk: FloatArray = detector.weights_
-    return bulk
+        warnings.simplefilter("ignore")  # starts, not answers
+        # Rows that have no joint covariance have no bulk.
+        with suppress(ValueError):
+            table = np.column_stack([values, problem.y])
+            yield EOSDetector().fit(table, sample_weight=problem.prior).weights_
+        distances = _absolute_residuals(values, problem.y, problem.prior)
+        yield problem.prior * (distances <= weighted_quantiles(distances, problem.prior, (0.5,)))
+
+
+def _absolute_residuals(values: FloatArray, y: FloatArray, prior: FloatArray) -> FloatArray:
+    """Absolute residuals of the linear fit that makes their sum least, by reweighting."""
+    design = np.column_stack([np.ones(len(y)), values])
+    weights = np.ones(len(y))
+    for _ in range(_REWEIGHTINGS):
+        root = np.sqrt(prior * weights)
+        solution = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
+        residuals: FloatArray = np.abs(y - design @ solution)
+        weights = 1.0 / np.maximum(residuals, 1e-6 * max(float(residuals.max()), 1e-300))
+    return residuals
 
 
 def _median_loss(fitted: Fitted[Regression], prior: FloatArray) -> float:
