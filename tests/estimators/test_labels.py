@@ -10,14 +10,15 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from eosparse import (
@@ -204,7 +205,7 @@ def test_losses():
     np.testing.assert_allclose(margin.weights_, log.weights_, rtol=1e-6)
 
     def zero_one(model, X, y):
-        return (model.predict(X) != np.searchsorted([0, 1], y)).astype(float)
+        return (model.predict(X) != y).astype(float)
 
     hard = EOSClassifier(LogisticRegression(), 0.5, loss=zero_one).fit(X, given)
     assert len(np.unique(hard.weights_.round(12))) <= 4
@@ -378,3 +379,130 @@ def test_the_audit_refuses_bad_arguments():
         find_label_issues(ROWS, LABELS, fdr=0)
     with pytest.raises(ValueError, match="task='ranking'"):
         find_label_issues(ROWS, LABELS, task="ranking")
+
+
+# --- input of many kinds
+
+
+def test_texts_reach_the_pipeline():
+    words = ["good fine nice", "fine good", "bad awful", "awful poor bad", "nice good", "poor bad"]
+    texts, labels = words * 10, np.array([1, 1, 0, 0, 1, 0] * 10)
+    labels[0] = 0
+    robust = EOSClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression())).fit(
+        texts, labels
+    )
+    assert robust.predict(["good nice", "awful"]).tolist() == [1, 0]
+    assert robust.weights_[0] < robust.weights_[6]
+
+
+@pytest.mark.parametrize("make", [SPAClassifier, EOSClassifier])
+def test_relative_weights_are_counted_as_rows(make):
+    share = np.full(60, 1 / 60)
+    one, other = make().fit(ROWS, LABELS), make().fit(ROWS, LABELS, sample_weight=share)
+    np.testing.assert_allclose(one.weights_, other.weights_, rtol=1e-9)
+
+
+def test_the_only_member_of_a_class_is_never_held_out():
+    labels = np.zeros(60, dtype=int)
+    labels[3] = 1
+    with pytest.warns(UserWarning, match="class 1 has one member"):
+        robust = EOSClassifier().fit(ROWS, labels)
+    assert robust.weights_[3] == pytest.approx(1 / 60)
+
+
+def test_equal_rows_cannot_be_held_out():
+    with pytest.raises(ValueError, match="none can be held out"):
+        EOSClassifier().fit(np.ones((20, 2)), np.arange(20) % 2)
+
+
+def test_margin_and_log_loss_differ_where_probabilities_are_not_logistic():
+    X, given, _ = two_classes(n=100)
+    machine = _Cautious()
+    margin = EOSClassifier(machine, 1.0, loss="margin", out_of_fold=False).fit(X, given)
+    log = EOSClassifier(machine, 1.0, loss="log", out_of_fold=False).fit(X, given)
+    assert np.abs(margin.errors_ - log.errors_).max() > 0.1
+
+
+class _Cautious(LogisticRegression):
+    """Half as sure as it could be."""
+
+    def predict_proba(self, X):
+        return 0.5 * super().predict_proba(X) + 0.25
+
+
+def test_pairwise_decisions_are_refused():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="decision_function_shape='ovr'"):
+        EOSClassifier(SVC(decision_function_shape="ovo")).fit(X, y)
+    assert EOSClassifier(SVC()).fit(X, y).score(X, y) > 0.9
+
+
+def test_the_learner_sees_the_users_labels():
+    X, given, _ = two_classes()
+    names = np.array(["ham", "spam"])[given]
+    weighted = LogisticRegression(class_weight={"ham": 1, "spam": 3})
+    robust = EOSClassifier(weighted).fit(X, names)
+    assert list(robust.estimator_.classes_) == ["ham", "spam"]
+    assert set(robust.predict(X)) == {"ham", "spam"}
+
+    def zero_one(model, X, y):
+        return (model.predict(X) != y).astype(float)
+
+    assert np.ptp(EOSClassifier(loss=zero_one, alpha=0.5).fit(X, names).weights_) > 1e-4
+
+
+def test_votes_pass_weights_on():
+    X, given, truth = two_classes()
+    vote = VotingClassifier(
+        [("a", LogisticRegression()), ("b", DecisionTreeClassifier(max_depth=3))]
+    )
+    assert EOSClassifier(vote).fit(X, given).score(X, truth) > 0.8
+
+
+def test_constant_columns_get_no_feature_weight():
+    X, given, _ = two_classes()
+    with_ones = np.column_stack([X, np.ones(300)])
+    spa = SPAClassifier(8, alpha=None, epsilon_features=0.2).fit(with_ones, given)
+    assert spa.feature_weights_[-1] == 0.0
+    assert np.isfinite(spa.box_centers_).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_flagged_rows_come_first(seed):
+    X, given, _ = two_classes(seed=seed)
+    flagged = np.asarray(find_label_issues(X, given).table["is_issue"]).astype(int)
+    assert (np.diff(flagged) <= 0).all()
+
+
+def test_labels_in_a_column_and_missing_ones():
+    X, given, _ = two_classes(n=100)
+    assert len(find_label_issues(X, pd.DataFrame({"y": given})).table) == 100
+    strings = pd.Series(np.array(["a", "b"])[given], dtype="string")
+    strings[5] = pd.NA
+    for make in (SPAClassifier, EOSClassifier):
+        with pytest.raises(ValueError, match="row 5"):
+            make().fit(X, strings)
+
+
+def test_only_classifiers_are_wrapped():
+    with pytest.raises(ValueError, match="must be a classifier"):
+        EOSClassifier(LinearRegression()).fit(ROWS, LABELS)
+
+
+def test_classes_without_weight_do_not_exist():
+    labels = np.where(np.arange(60) < 3, 2, LABELS)
+    weights = np.where(labels == 2, 0.0, 1.0)
+    for make in (SPAClassifier, EOSClassifier):
+        assert make().fit(ROWS, labels, sample_weight=weights).classes_.tolist() == [0, 1]
+
+
+def test_labels_unknown_to_the_model_count_as_missed():
+    X, given, _ = two_classes(n=100)
+    for model in (SPAClassifier().fit(X, given), EOSClassifier().fit(X, given)):
+        assert model.score(X, np.full(100, 7)) == 0.0
+
+
+def test_the_alpha_that_was_found_can_be_given():
+    X, _, truth = two_classes(n=100, flipped=0.0)
+    np.testing.assert_allclose(EOSClassifier(alpha=np.inf).fit(X, truth).weights_, 0.01)
+    np.testing.assert_allclose(SPAClassifier(alpha=np.inf).fit(X, truth).weights_, 0.01)

@@ -167,8 +167,8 @@ class Result(Generic[Theta]):
             if np.isnan(self.effective_size):
                 what = "the weighted rows determine no fit (ties, or dependent columns)"
             raise CollapseError(
-                f"{what} at alpha={self.alpha:.6g}. Use a larger alpha (or a higher efficiency), "
-                "more shrinkage, or fewer columns."
+                f"{what} at alpha={self.alpha:.6g}. Use a larger alpha. For a covariance, a higher "
+                "efficiency, more shrinkage or fewer columns help too."
             )
         return self.last
 

@@ -179,7 +179,10 @@ class SPAError:
         if self.epsilon_features is None:
             return self.equal_weights(len(statistics.squares))
         within = statistics.squares - mass @ np.square(centers)
-        return optimal_weights(within, self.epsilon_features).weights
+        # Constant columns, which are zero here, would be explained best of all.
+        varies = (statistics.squares > 0).astype(np.float64)
+        prior = varies if varies.any() else None
+        return optimal_weights(within, self.epsilon_features, prior).weights
 
 
 @dataclass(frozen=True)

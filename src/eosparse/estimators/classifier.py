@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -25,7 +25,7 @@ from eosparse.core import FloatArray, IntArray, Result, Rows, Status, Strata, al
 from eosparse.errors import Fitted, LearnerError, NumberedRows
 from eosparse.estimators.class_weights import grouped_weights, warn_of_lost_classes
 from eosparse.estimators.folds import fold_numbers, splits
-from eosparse.estimators.meta_input import checked_prior, checked_rows
+from eosparse.estimators.meta_input import check_labels, checked_prior, checked_rows
 from eosparse.estimators.notices import warn_caller, warn_unless_converged
 from eosparse.estimators.parameters import check_choice, check_number, check_whole
 from eosparse.estimators.spa_fit import Simplex
@@ -61,7 +61,7 @@ class LabelledProblem:
     """Rows, given labels as numbers from 0, prior weights, and how a learner is judged on them."""
 
     estimator: Any
-    loss: Loss | None
+    loss: str | Loss
     X: Any
     classes: IntArray
     prior: FloatArray
@@ -75,32 +75,42 @@ class LabelledProblem:
     def fit(self, weights: FloatArray) -> Fitted[Prediction]:
         """Fit one learner to all rows and judge them by it."""
         learner = self.learner(np.arange(len(self.classes)), weights)
-        probabilities = class_probabilities(learner, self.X, self.n_classes)
+        probabilities = class_probabilities(learner, self.X, self.names, self._kind)
         errors = self._errors(learner, self.X, self.classes, probabilities)
         return Fitted(Prediction(learner, probabilities), errors)
 
     def fit_out_of_fold(self, folds: IntArray, weights: FloatArray) -> Fitted[Prediction]:
         """Fit one learner per fold to the other rows, and judge its rows by it."""
-        probabilities = np.zeros((len(self.classes), self.n_classes))
+        # Rows that are never held out, the only ones of their class, are taken at their word.
+        probabilities = np.eye(self.n_classes)[self.classes]
         errors = np.zeros(len(self.classes))
         for train, test in splits(folds):
             learner, held_out = self.learner(train, weights), rows_of(self.X, test)
-            probabilities[test] = class_probabilities(learner, held_out, self.n_classes)
+            probabilities[test] = class_probabilities(learner, held_out, self.names, self._kind)
             errors[test] = self._errors(learner, held_out, self.classes[test], probabilities[test])
         return Fitted(Prediction(None, probabilities), errors)
 
     def learner(self, rows: IntArray, weights: FloatArray) -> Any:
         """Fit the estimator to some rows; on average they count as by their prior weights."""
         some = self.X if len(rows) == len(self.classes) else rows_of(self.X, rows)
-        return fit_weighted(
-            self.estimator, some, self.classes[rows], as_counts(weights, self.prior)[rows]
-        )
+        counts = as_counts(weights, self.prior)[rows]
+        return fit_weighted(self.estimator, some, self.names[self.classes[rows]], counts)
+
+    @property
+    def _kind(self) -> str:
+        return "auto" if callable(self.loss) else self.loss
 
     def _errors(
         self, learner: Any, X: Any, classes: IntArray, probabilities: FloatArray
     ) -> FloatArray:
-        if self.loss is not None:
-            return np.asarray(self.loss(learner, X, self.names[classes]), dtype=np.float64)
+        if callable(self.loss):
+            errors = np.asarray(self.loss(learner, X, self.names[classes]), dtype=np.float64)
+            if errors.shape != classes.shape:
+                raise ValueError(
+                    f"loss returned an array of shape {errors.shape} for {len(classes)} rows: it "
+                    "must return one error per row."
+                )
+            return errors
         own = probabilities[np.arange(len(classes)), classes]
         return -np.log(np.maximum(own, _SMALLEST_PROBABILITY))
 
@@ -143,7 +153,8 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     loss : "log", "margin", "auto" or callable, default="auto"
         "log" needs `predict_proba`, "margin" takes `decision_function` for log-odds, "auto" the
         first of these that the estimator has. A callable gets the fitted estimator, rows and
-        labels and returns the error of each row.
+        labels and returns the error of each row, in units of minus a log-probability if alpha
+        is "auto".
     simplex : {"per-class", "single"}, default="per-class"
         Whether each class keeps its share of the weight, or, as in the paper, all rows share one
         simplex, on which a class may be lost.
@@ -186,7 +197,8 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     objective_history_ : ndarray
         The objective after each pass, never rising.
     status_ : Status
-        How the alternation ended.
+        How the alternation ended. With held-out rows and `max_iter` left open it is usually
+        "max_iter", by choice: two passes.
     n_iter_ : int
         Passes over the rows.
     n_fits_ : int
@@ -262,10 +274,11 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         noise = estimate_label_noise(start.learner.probabilities, problem.classes, problem.prior)
         alpha = noise.alpha if self.alpha == "auto" else float(self.alpha)
         result = self._alternate(problem, start, folds, alpha)
+        if self.alpha == "auto" and not _is_worth_it(problem, start, result):
+            alpha = np.inf  # the plain classifier
+            result = self._alternate(problem, start, folds, alpha, max_iter=1)
         last = result.theta
         weights = self._weights(problem, last.errors, alpha)
-        if self.alpha == "auto" and not _ranks_no_worse(problem, start, last):
-            alpha, last, weights = np.inf, start, problem.prior / problem.prior.sum()
         self._keep(problem, alpha, result, last, noise)
         self._finish(problem, last, weights)
         self._spread(present, n_rows, weights, last)
@@ -276,13 +289,15 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     ) -> tuple[LabelledProblem, IntArray, int]:
         """Check the input; rows without prior weight are left out."""
         inner = self._inner()
+        if not is_classifier(inner):
+            raise ValueError(f"estimator={inner!r} must be a classifier.")
         weight_parameters(inner, np.ones(1))
         if y is None:
             raise ValueError("EOSClassifier requires y to be passed, but the target y is None.")
         X = checked_rows(self, X, inner, reset=True)
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
-        _check_labels(labels)
+        check_labels(labels)
         check_classification_targets(labels)
         prior, n_rows = checked_prior(sample_weight, X), len(labels)
         present = np.flatnonzero(prior > 0)
@@ -294,10 +309,9 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
             )
         _warn_of_single_members(classes, self.classes_)
         some = X if len(present) == n_rows else rows_of(X, present)
-        loss = self.loss if callable(self.loss) else None
         self._check_loss(inner)
         return (
-            LabelledProblem(inner, loss, some, classes, prior[present], self.classes_),
+            LabelledProblem(inner, self.loss, some, classes, prior[present], self.classes_),
             present,
             n_rows,
         )
@@ -318,8 +332,11 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
             return self._counted(problem.fit, 1)(equal), None
         seed = 0 if self.random_state is None else self.random_state
         folds = fold_numbers(problem.X, problem.classes, problem.prior, self.n_folds, seed)
-        if folds.max() == 0:
-            raise ValueError("all rows are equal: none can be held out. Use out_of_fold=False.")
+        if folds.max() < 1:
+            raise ValueError(
+                "no two distinct rows of a class: none can be held out. Give alpha a number, and "
+                "use out_of_fold=False."
+            )
         return self._counted(_held_out_fit(problem, folds), int(folds.max()) + 1)(equal), folds
 
     def _alternate(
@@ -328,18 +345,19 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         start: Fitted[Prediction],
         folds: IntArray | None,
         alpha: float,
+        max_iter: int | None = None,
     ) -> Result[Fitted[Prediction]]:
         fit = self._counted(problem.fit, 1)
         if folds is not None:
             fit = self._counted(_held_out_fit(problem, folds), int(folds.max()) + 1)
         model = LearnerError(fit, len(problem.classes), float(problem.n_classes))
         passes = _PASSES_IN_SAMPLE if folds is None else _PASSES_OUT_OF_FOLD
-        max_iter = passes if self.max_iter is None else self.max_iter
+        wanted = max_iter or self.max_iter
         self.is_out_of_fold_ = folds is not None
         rows = problem.rows(self.simplex)
-        result = alternate(model, rows, alpha, start, tol=self.tol, max_iter=max_iter)
-        if folds is None or self.max_iter is not None:
-            warn_unless_converged(result, max_iter)
+        result = alternate(model, rows, alpha, start, tol=self.tol, max_iter=wanted or passes)
+        if max_iter is None and (folds is None or wanted is not None):
+            warn_unless_converged(result, wanted or passes)
         return result
 
     def _counted(
@@ -399,13 +417,13 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     def predict(self, X: Any) -> Any:
         """Return the class of each row."""
         X = self._new(X)
-        return self.classes_[np.asarray(self.estimator_.predict(X), dtype=np.intp)]
+        return self.estimator_.predict(X)
 
     @available_if(_inner_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class."""
         X = self._new(X)
-        return class_probabilities(self.estimator_, X, len(self.classes_))
+        return class_probabilities(self.estimator_, X, self.classes_)
 
     @available_if(_inner_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
@@ -435,7 +453,8 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
             )
 
     def _check_parameters(self) -> None:
-        check_number("alpha", self.alpha, 0.0, words=("auto",))
+        if self.alpha != np.inf:
+            check_number("alpha", self.alpha, 0.0, words=("auto",))
         if not callable(self.loss):
             check_choice("loss", self.loss, ("auto", "log", "margin"))
         check_choice("simplex", self.simplex, ("per-class", "single"))
@@ -449,7 +468,8 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         tags = super().__sklearn_tags__()
         inner = get_tags(self._inner())
         tags.input_tags = inner.input_tags
-        tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
         return tags
 
 
@@ -459,29 +479,18 @@ def _held_out_fit(
     return lambda weights: problem.fit_out_of_fold(folds, weights)
 
 
-def _ranks_no_worse(
-    problem: LabelledProblem, plain: Fitted[Prediction], weighted: Fitted[Prediction]
+def _is_worth_it(
+    problem: LabelledProblem, plain: Fitted[Prediction], result: Result[Fitted[Prediction]]
 ) -> bool:
     """Whether the weights made held-out rows at least as easy to tell apart."""
+    if result.status is Status.COLLAPSED:
+        return False
+    weighted = result.theta
     before, after = (
         mean_area(fitted.learner.probabilities, problem.classes, problem.prior)
         for fitted in (plain, weighted)
     )
     return after >= before
-
-
-def _check_labels(y: Any) -> None:
-    """Missing and infinite labels are named, whatever their type."""
-    if y.dtype.kind == "f" and np.isinf(y).any():
-        raise ValueError(
-            f"Input y contains infinity, first in row {np.flatnonzero(np.isinf(y))[0]}."
-        )
-    missing = np.flatnonzero([label is None or label != label for label in y.tolist()])
-    if len(missing):
-        raise ValueError(
-            f"Input y contains NaN or None, first in row {missing[0]}: a label is missing. Leave "
-            "out the rows without a label."
-        )
 
 
 def _warn_of_single_members(classes: IntArray, names: Any) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm
 from sklearn.base import is_regressor
 from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import column_or_1d
 
 from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.estimators.classifier import EOSClassifier
@@ -107,6 +108,7 @@ def find_label_issues(
         "n_folds": n_folds,
         "random_state": random_state,
     }
+    y = column_or_1d(y)
     if _is_regression(task, estimator, y):
         regressor = EOSRegressor(estimator, **options).fit(X, y, sample_weight)
         return _target_issues(X, y, regressor, fdr)
@@ -140,16 +142,9 @@ def _target_issues(X: Any, y: ArrayLike, model: EOSRegressor, fdr: float) -> Lab
     rows = np.flatnonzero(~np.isnan(model.errors_))
     given = np.asarray(y, dtype=np.float64)[rows]
     suggested = model.predictions_[rows]
-    deviations = (given - suggested) / model.scale_
-    rate = _share_of_outliers(deviations)
-    table = _table(X, rows, given, suggested, model.weights_, _outlying(deviations, rate), fdr)
-    return LabelIssues(table, {"all": rate}, model)
-
-
-def _share_of_outliers(deviations: FloatArray) -> float:
-    """Share of deviations beyond what a Gaussian has outside its central 99 %."""
-    beyond = float(np.mean(np.abs(deviations) > norm.ppf(0.995)))
-    return max((beyond - 0.01) / 0.99, 0.0)
+    chances = _outlying((given - suggested) / model.scale_, model.noise_rate_)
+    table = _table(X, rows, given, suggested, model.weights_, chances, fdr)
+    return LabelIssues(table, {"all": model.noise_rate_}, model)
 
 
 def _outlying(deviations: FloatArray, rate: float) -> FloatArray:
@@ -173,7 +168,8 @@ def _table(
 ) -> Any:
     # Equally probable rows in the order of the model's own doubt.
     order = np.lexsort((weights[rows], -chances))
-    is_issue: BoolArray = most_likely_wrong(chances, fdr)
+    is_issue: BoolArray = np.zeros(len(rows), dtype=np.bool_)
+    is_issue[order] = most_likely_wrong(chances[order], fdr)
     columns = (
         rows,
         given,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
 
@@ -16,10 +17,12 @@ def checked_rows(outer: Any, X: Any, inner: Any, *, reset: bool) -> Any:
     """Return X, as an array if it is one; frames and texts reach the inner estimator untouched."""
     if reset and _num_samples(X) < 2:
         raise ValueError(f"n_samples={_num_samples(X)}: at least two rows are needed.")
-    tags = get_tags(inner).input_tags
-    if hasattr(X, "columns") or not tags.two_d_array:
+    if not get_tags(_first(inner)).input_tags.two_d_array:
+        return X  # texts, one per row
+    if hasattr(X, "columns"):
         validate_data(outer, X, reset=reset, skip_check_array=True)
         return X
+    tags = get_tags(inner).input_tags
     return validate_data(
         outer,
         X,
@@ -35,6 +38,47 @@ def checked_prior(sample_weight: ArrayLike | None, X: Any) -> FloatArray:
     prior: FloatArray = _check_sample_weight(
         sample_weight, np.empty((_num_samples(X), 1)), dtype=np.float64, ensure_non_negative=True
     )
-    if not (prior > 0).any():
-        raise ValueError("sample_weight is zero for all rows: at least two must count.")
-    return prior
+    return as_row_counts(prior)
+
+
+def as_row_counts(prior: FloatArray) -> FloatArray:
+    """Weights count rows; those that sum to less than the rows they are given to are relative."""
+    n_present = np.count_nonzero(prior)
+    return prior * (n_present / prior.sum()) if prior.sum() < n_present else prior
+
+
+def check_labels(y: Any) -> None:
+    """Missing and infinite labels are named by their row, whatever their type."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "f" and np.isinf(labels).any():
+        row = np.flatnonzero(np.isinf(labels))[0]
+        raise ValueError(f"Input y contains infinity, first in row {row}.")
+    missing = np.flatnonzero([_is_missing(label) for label in labels.ravel().tolist()])
+    if len(missing):
+        raise ValueError(
+            f"Input y contains NaN or None, first in row {missing[0]}: a label is missing. Leave "
+            "out the rows without a label."
+        )
+
+
+def _is_missing(label: object) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True  # pandas' NA has no truth value
+
+
+def last_step(estimator: Any) -> Any:
+    """Return what a pipeline or a fitted search ends in."""
+    if isinstance(estimator, Pipeline):
+        return last_step(estimator.steps[-1][1])
+    best = getattr(estimator, "best_estimator_", None)
+    return estimator if best is None else last_step(best)
+
+
+def _first(estimator: Any) -> Any:
+    """Return what sees the rows first."""
+    if isinstance(estimator, Pipeline):
+        return _first(estimator.steps[0][1])
+    is_search = hasattr(estimator, "cv") and hasattr(estimator, "estimator")
+    return _first(estimator.estimator) if is_search else estimator

@@ -11,7 +11,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
+from scipy.stats import norm
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, is_regressor
 from sklearn.linear_model import LinearRegression
 from sklearn.utils import get_tags
 from sklearn.utils.validation import (
@@ -31,7 +32,7 @@ from eosparse.errors import (
 )
 from eosparse.estimators.detector import EOSDetector
 from eosparse.estimators.folds import fold_numbers, splits
-from eosparse.estimators.meta_input import checked_prior, checked_rows
+from eosparse.estimators.meta_input import checked_prior, checked_rows, last_step
 from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import check_choice, check_number, check_whole
 from eosparse.estimators.weighted_fit import as_counts, fit_weighted, rows_of, weight_parameters
@@ -113,7 +114,10 @@ class TargetProblem:
 
     def _losses(self, predictions: FloatArray) -> FloatArray:
         if callable(self.loss):
-            return np.asarray(self.loss(self.y, predictions), dtype=np.float64)
+            losses = np.asarray(self.loss(self.y, predictions), dtype=np.float64)
+            if losses.shape != self.y.shape or not (losses >= 0).all():
+                raise ValueError("loss must return one non-negative number per row.")
+            return losses
         residuals = self.y - predictions
         return np.square(residuals) if self.loss == "squared" else np.abs(residuals)
 
@@ -171,6 +175,9 @@ class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: 
     scale_ : float
         Standard deviation of the residuals of the rows that belong (squared loss, corrected to be
         consistent on Gaussian residuals), or their weighted mean loss.
+    noise_rate_ : float
+        Estimated share of wrong targets: those beyond what a Gaussian has outside its central
+        99 %.
     alpha_ : float
         The alpha used.
     is_out_of_fold_ : bool
@@ -256,6 +263,7 @@ class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: 
         learner = last.learner.learner
         self.estimator_ = problem.fit(weights).learner.learner if learner is None else learner
         self.scale_ = _corrected_scale(problem, last.learner.scale, entropic)
+        self.noise_rate_ = _share_of_outliers(problem, last.learner.predictions, self.scale_)
         self.objective_history_ = np.array(result.objective_history)
         self.status_, self.n_iter_ = result.status, result.n_iter
         self.weights_ = _spread(weights, present, n_rows, 0.0)
@@ -268,6 +276,8 @@ class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: 
     ) -> tuple[TargetProblem, IntArray, int]:
         """Check the input; rows without prior weight are left out."""
         inner = self._inner()
+        if not is_regressor(inner):
+            raise ValueError(f"estimator={inner!r} must be a regressor.")
         weight_parameters(inner, np.ones(1))
         if y is None:
             raise ValueError("EOSRegressor requires y to be passed, but the target y is None.")
@@ -297,8 +307,8 @@ class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: 
             seed = 0 if self.random_state is None else self.random_state
             all_one = np.zeros(len(problem.y), dtype=np.intp)
             folds = fold_numbers(problem.X, all_one, problem.prior, self.n_folds, seed)
-            if folds.max() == 0:
-                raise ValueError("all rows are equal: none can be held out.")
+            if folds.max() < 1:
+                raise ValueError("all rows of X are equal: none can be held out.")
 
             def fit(weights: FloatArray) -> Fitted[Regression]:
                 return problem.fit_out_of_fold(folds, weights)
@@ -311,7 +321,7 @@ class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: 
         residuals = problem.y - plain.learner.predictions
         spread = problem.y - float(equal @ problem.y)
         explained = float(equal @ residuals**2) < _MEMORISED * float(equal @ spread**2)
-        is_linear = hasattr(plain.learner.learner, "coef_")
+        is_linear = hasattr(last_step(plain.learner.learner), "coef_")
         return None if explained and not is_linear else plain
 
     def _better(
@@ -337,7 +347,8 @@ class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: 
         return LinearRegression() if self.estimator is None else self.estimator
 
     def _check_parameters(self) -> None:
-        check_number("alpha", self.alpha, 0.0, words=("auto",))
+        if self.alpha != np.inf:
+            check_number("alpha", self.alpha, 0.0, words=("auto",))
         if not callable(self.loss):
             check_choice("loss", self.loss, ("squared", "absolute"))
         if not isinstance(self.out_of_fold, (bool, np.bool_)):
@@ -395,6 +406,16 @@ def _corrected_scale(problem: TargetProblem, scale: float, alpha: float) -> floa
     if problem.loss != "squared":
         return scale
     return float(np.sqrt(scale / (1 - 1 / alpha)))
+
+
+def _share_of_outliers(problem: TargetProblem, predictions: FloatArray, scale: float) -> float:
+    residuals = np.abs(problem.y - predictions)
+    if problem.loss != "squared":
+        median = weighted_quantiles(residuals, problem.prior, (0.5,))[0]
+        scale = float(median / norm.ppf(0.75))
+    beyond = residuals > norm.ppf(0.995) * scale
+    share = float(problem.prior @ beyond / problem.prior.sum())
+    return max((share - 0.01) / 0.99, 0.0)
 
 
 def _spread(values: FloatArray, present: IntArray, n_rows: int, otherwise: float) -> FloatArray:

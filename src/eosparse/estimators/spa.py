@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eosparse.core import FloatArray, IntArray, Result
+from eosparse.core import FloatArray, Result
 from eosparse.errors import BoxLabelError, Labelled, box_sums
 from eosparse.estimators.class_weights import grouped_weights, warn_of_lost_classes
 from eosparse.estimators.folds import fold_numbers
+from eosparse.estimators.meta_input import check_labels, checked_prior
 from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import check_choice, check_number, check_whole
 from eosparse.estimators.spa_fit import (
@@ -185,7 +186,7 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         self._check_parameters()
         values, table = self._validated(X, y, sample_weight)
         random_state = check_random_state(0 if self.random_state is None else self.random_state)
-        settings, alpha = self._chosen(table, random_state)
+        settings, alpha = self._chosen(values, table, random_state)
         fitted = fit_boxes(table, settings, random_state)
         affiliations = fitted.affiliations(table.values)
         model, labels = fit_labels(
@@ -216,13 +217,15 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
     def _validated(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[FloatArray, LabelledTable]:
+        if y is not None:
+            check_labels(y)
         values, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(y)
-        prior = _check_sample_weight(
-            sample_weight, values, dtype=np.float64, ensure_non_negative=True
-        )
-        self.classes_, classes = np.unique(y, return_inverse=True)
-        if len(np.unique(classes[prior > 0])) < 2:
+        prior = checked_prior(sample_weight, values)
+        self.classes_ = np.unique(np.asarray(y)[prior > 0])
+        # Rows that do not count may have a class that does not count either.
+        classes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        if len(self.classes_) < 2:
             raise ValueError(
                 "y has one class only among the rows that count: SPAClassifier needs at least "
                 "two classes."
@@ -236,7 +239,7 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         )
 
     def _chosen(
-        self, table: LabelledTable, random_state: np.random.RandomState
+        self, values: FloatArray, table: LabelledTable, random_state: np.random.RandomState
     ) -> tuple[SPASettings, float]:
         """Return the settings and the alpha, chosen on held-out rows where they are left open."""
         self.noise_rate_ = np.nan
@@ -248,17 +251,20 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         if not (any_boxes or any_temperature or self.alpha == "auto"):
             return settings, alpha
         thinned = np.linspace(0, len(present) - 1, min(len(present), _MOST_ROWS_TO_CHOOSE))
-        sample = table.some(present[thinned.astype(np.intp)])
-        folds = fold_numbers(sample.values, sample.classes, sample.prior, _FOLDS, random_state)
-        if folds.max() == 0:
-            return settings, alpha  # a single distinct row cannot be held out
+        chosen = present[thinned.astype(np.intp)]
+        sample = table.some(chosen)
+        # By the rows as they were given: coordinates may be rotated.
+        folds = fold_numbers(values[chosen], sample.classes, sample.prior, _FOLDS, random_state)
+        if folds.max() < 1:
+            return settings, alpha  # too few distinct rows to hold any out
         candidates = candidate_settings(
             settings, len(np.unique(sample.values, axis=0)),
             any_boxes=any_boxes, any_temperature=any_temperature,
         )  # fmt: skip
         settings, held_out = choose_settings(sample, candidates, folds, random_state)
         if self.alpha == "auto":
-            noise = estimate_label_noise(held_out, sample.classes, sample.prior)
+            judged = sample.prior * (folds >= 0)
+            noise = estimate_label_noise(held_out, sample.classes, judged)
             self.noise_rate_, alpha = noise.rate, _CONTRAST * noise.alpha
         return settings, alpha
 
@@ -277,11 +283,14 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
     def _keep(self, values: FloatArray, table: LabelledTable, fitted: FittedBoxes) -> None:
         """Store the boxes, with centres in the user's units."""
         boxes = fitted.boxes
-        nearest: IntArray = boxes.distances(table.values).argmin(axis=1)
+        own = fitted.model.affiliations(Labelled(table.values, table.classes), boxes)
         raw = Labelled(values.astype(np.float64), table.classes)
-        sums = box_sums(raw, table.prior, nearest, boxes.labels.shape)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            self.box_centers_ = sums.sums / sums.mass[:, None]
+        sums = box_sums(raw, table.prior, own, boxes.labels.shape)
+        # The last step may leave a box without rows; it is told by the mean of all.
+        mean = sums.sums.sum(axis=0) / sums.mass.sum()
+        filled = sums.mass > 0
+        means = sums.sums / np.where(filled, sums.mass, 1.0)[:, None]
+        self.box_centers_ = np.where(filled[:, None], means, mean)
         self.feature_weights_ = (
             np.full(table.n_features, 1.0 / table.n_features)
             if self.epsilon_features is None
@@ -312,7 +321,8 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         check_whole("n_boxes", self.n_boxes, 1, words=("auto",))
         check_number("epsilon_label", self.epsilon_label, 0.0, with_low=True)
         check_number("epsilon_features", self.epsilon_features, 0.0, words=(None,))
-        check_number("alpha", self.alpha, 0.0, words=("auto", None))
+        if self.alpha != np.inf:
+            check_number("alpha", self.alpha, 0.0, words=("auto", None))
         check_number("temperature", self.temperature, 0.0, words=("auto",))
         check_whole("n_init", self.n_init, 1)
         check_number("tol", self.tol, 0.0, with_low=True)

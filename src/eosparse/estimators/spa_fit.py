@@ -74,8 +74,9 @@ class SPASettings:
 
 @dataclass(frozen=True)
 class FittedBoxes:
-    """Boxes, and how softly rows are affiliated to them."""
+    """Boxes, the error they were fitted by, and how softly rows are affiliated to them."""
 
+    model: SPAError
     result: Result[Boxes]
     softness: float
 
@@ -118,10 +119,15 @@ def fit_boxes(
         )
         for centers in _starts(table, settings, random_state)
     )
-    best = min(results, key=lambda result: result.objective)
+    best = min(results, key=_objective)
     distances = best.theta.distances(table.values).min(axis=1)
     mean = float(table.prior @ distances / table.prior.sum())
-    return FittedBoxes(best, settings.temperature * mean)
+    return FittedBoxes(model, best, settings.temperature * mean)
+
+
+def _objective(result: Result[Boxes]) -> float:
+    _ = result.theta  # raises where there is none
+    return result.objective
 
 
 def _starts(

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from eosparse.core import FloatArray, IntArray
+from eosparse.estimators.meta_input import last_step
 
 
 def fit_weighted(estimator: Any, X: Any, y: Any, weights: FloatArray) -> Any:
@@ -43,7 +44,7 @@ def weight_parameters(estimator: Any, weights: FloatArray) -> dict[str, FloatArr
     names = _weight_names(estimator)
     if not names:
         raise ValueError(
-            f"{_last(estimator).__class__.__name__} takes no sample_weight, so that EOS cannot "
+            f"{last_step(estimator).__class__.__name__} takes no sample_weight, so that EOS cannot "
             "weigh its rows. Choose an estimator whose fit has a sample_weight parameter."
         )
     return dict.fromkeys(names, weights)
@@ -59,14 +60,19 @@ def _weight_names(estimator: Any) -> list[str]:
         return [f"{name}__{inner}" for name, inners in names.items() for inner in inners]
     if has_fit_parameter(estimator, "sample_weight"):
         return ["sample_weight"]
-    # Searches pass what they are given on to the estimator they wrap.
-    wrapped = getattr(estimator, "estimator", None)
-    is_search = wrapped is not None and hasattr(estimator, "cv")
-    return _weight_names(wrapped) if is_search else []
+    wrapped = _wrapped(estimator)
+    inner_names = [_weight_names(inner) for inner in wrapped]
+    return inner_names[0] if inner_names and all(inner_names) else []
 
 
-def _last(estimator: Any) -> Any:
-    return _last(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
+def _wrapped(estimator: Any) -> list[Any]:
+    """Return the estimators to which fit passes on what it is given."""
+    if hasattr(estimator, "cv") and hasattr(estimator, "estimator"):  # searches
+        return [estimator.estimator]
+    if hasattr(estimator, "regressor"):
+        return [estimator.regressor]
+    members = getattr(estimator, "estimators", None)  # votes and stacks
+    return [inner for _, inner in members] if isinstance(members, list) else []
 
 
 def rows_of(X: Any, rows: IntArray) -> Any:
@@ -74,26 +80,35 @@ def rows_of(X: Any, rows: IntArray) -> Any:
     return _safe_indexing(X, rows)
 
 
-def class_probabilities(learner: Any, X: Any, n_classes: int) -> FloatArray:
-    """Probabilities of the classes 0 to n_classes-1, from the best that the learner offers.
+def class_probabilities(learner: Any, X: Any, names: Any, loss: str = "auto") -> FloatArray:
+    """Probabilities of the named classes, which are sorted; classes not seen get zero.
 
-    Where there are no probabilities, decision values stand for log-odds (two classes) or for
-    logarithms of odds against the others (more); a learner that only predicts is taken at its
-    word. Classes that it has not seen get zero.
+    Under the loss "margin", or where there are no probabilities, decision values stand for
+    log-odds (two classes) or logarithms of odds against the others (more). A learner that only
+    predicts is taken at its word.
     """
-    probabilities = np.zeros((_length(X), n_classes))
-    seen = np.asarray(learner.classes_, dtype=np.intp)
-    if hasattr(learner, "predict_proba"):
+    probabilities = np.zeros((_length(X), len(names)))
+    seen = np.searchsorted(names, learner.classes_)
+    if loss != "margin" and hasattr(learner, "predict_proba"):
         probabilities[:, seen] = learner.predict_proba(X)
     elif hasattr(learner, "decision_function"):
-        values = np.asarray(learner.decision_function(X), dtype=np.float64)
-        if values.ndim == 1:
-            values = np.column_stack([expit(-values), expit(values)])
-            probabilities[:, seen] = values
-        else:
-            probabilities[:, seen] = softmax(values, axis=1)
+        probabilities[:, seen] = _from_decisions(learner, X)
     else:
-        probabilities[np.arange(len(probabilities)), np.asarray(learner.predict(X), int)] = 1.0
+        predicted = np.searchsorted(names, learner.predict(X))
+        probabilities[np.arange(len(probabilities)), predicted] = 1.0
+    return probabilities
+
+
+def _from_decisions(learner: Any, X: Any) -> FloatArray:
+    values = np.asarray(learner.decision_function(X), dtype=np.float64)
+    if values.ndim == 1:
+        return np.column_stack([expit(-values), expit(values)])
+    if getattr(last_step(learner), "decision_function_shape", "ovr") == "ovo":
+        raise ValueError(
+            f"{last_step(learner).__class__.__name__} has one decision value per pair of classes. "
+            "Set decision_function_shape='ovr'."
+        )
+    probabilities: FloatArray = softmax(values, axis=1)
     return probabilities
 
 

@@ -17,6 +17,8 @@ from eosparse.errors import centre_and_spread, weighted_moments
 _FARTHEST = 1e60
 # Values beyond this many spreads do not widen a column's scale further.
 _WINSOR = 30.0
+# Bounded columns go no farther than this many standard deviations.
+_BOUND = 3.0
 # Singular values below this part of the largest are rounding.
 _RANK_TOLERANCE = 1e-7
 
@@ -133,8 +135,8 @@ def spanned(coordinates: Coordinates, values: FloatArray, mass: FloatArray) -> C
 class BoundedColumns:
     """Columns brought to a common range: robustly scaled, bounded, and of unit variance.
 
-    Values far from the middle, right or wrong, come no farther than about three standard
-    deviations, so that no column and no row dominates a distance.
+    Values far from the middle, right or wrong, come no farther than three standard deviations, so
+    that no column and no row dominates a distance.
     """
 
     centre: FloatArray
@@ -148,6 +150,7 @@ class BoundedColumns:
         bounded = _squashed(values, self.centre, self.spread)
         bounded -= self.mean
         bounded /= self.deviation
+        np.clip(bounded, -_BOUND, _BOUND, out=bounded)  # rare values of a column that hardly varies
         return bounded if self.basis is None else bounded @ self.basis
 
     def rotated(self, values: FloatArray) -> BoundedColumns:
