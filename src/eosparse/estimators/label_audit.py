@@ -16,7 +16,7 @@ from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.estimators.classifier import EOSClassifier
 from eosparse.estimators.parameters import check_choice, check_number
 from eosparse.estimators.regressor import EOSRegressor
-from eosparse.inference import calibrated, most_likely_wrong, probability_wrong
+from eosparse.inference import calibrated, most_likely_wrong, probability_wrong, rising_with
 
 COLUMNS = ("row", "given", "suggested", "weight", "probability_wrong", "is_issue")
 
@@ -130,10 +130,12 @@ def _class_issues(X: Any, y: ArrayLike, model: EOSClassifier, fdr: float) -> Lab
     classes = np.searchsorted(model.classes_, given)
     probabilities = model.probabilities_[rows]
     noisy = calibrated(probabilities, classes, np.ones(len(rows)))
-    chances = probability_wrong(noisy, classes, model.noise_matrix_)
-    table = _table(
-        X, rows, given, model.classes_[probabilities.argmax(axis=1)], model.weights_, chances, fdr
-    )
+    own = probabilities[np.arange(len(rows)), classes]
+    others = np.where(np.eye(len(model.classes_), dtype=bool)[classes], -1.0, probabilities)
+    doubt = others.max(axis=1) - own
+    chances = rising_with(doubt, probability_wrong(noisy, classes, model.noise_matrix_))
+    suggested = model.classes_[probabilities.argmax(axis=1)]
+    table = _table(X, rows, given, suggested, model.weights_, doubt, chances, fdr)
     rates = dict(zip(model.classes_.tolist(), model.class_noise_rates_.tolist(), strict=True))
     return LabelIssues(table, rates, model)
 
@@ -142,8 +144,9 @@ def _target_issues(X: Any, y: ArrayLike, model: EOSRegressor, fdr: float) -> Lab
     rows = np.flatnonzero(~np.isnan(model.errors_))
     given = np.asarray(y, dtype=np.float64)[rows]
     suggested = model.predictions_[rows]
-    chances = _outlying((given - suggested) / model.scale_, model.noise_rate_)
-    table = _table(X, rows, given, suggested, model.weights_, chances, fdr)
+    deviations = (given - suggested) / model.scale_
+    chances = _outlying(deviations, model.noise_rate_)
+    table = _table(X, rows, given, suggested, model.weights_, np.abs(deviations), chances, fdr)
     return LabelIssues(table, {"all": model.noise_rate_}, model)
 
 
@@ -163,11 +166,11 @@ def _table(
     given: Any,
     suggested: Any,
     weights: FloatArray,
+    doubt: FloatArray,
     chances: FloatArray,
     fdr: float,
 ) -> Any:
-    # Equally probable rows in the order of the model's own doubt.
-    order = np.lexsort((weights[rows], -chances))
+    order = np.argsort(-doubt, kind="stable")
     is_issue: BoolArray = np.zeros(len(rows), dtype=np.bool_)
     is_issue[order] = most_likely_wrong(chances[order], fdr)
     columns = (

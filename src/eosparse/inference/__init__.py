@@ -14,6 +14,7 @@ from eosparse.inference.label_noise import (
     estimate_label_noise,
     most_likely_wrong,
     probability_wrong,
+    rising_with,
 )
 from eosparse.inference.ranking import area_under_curve, mean_area
 
@@ -31,4 +32,5 @@ __all__ = [
     "mean_area",
     "most_likely_wrong",
     "probability_wrong",
+    "rising_with",
 ]

@@ -182,6 +182,21 @@ def probability_wrong(
     return chance
 
 
+def rising_with(doubt: FloatArray, chances: FloatArray) -> FloatArray:
+    """Make chances rise with the doubt of the model, changing them as little as that needs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rising_with(np.array([0.9, 0.1, 0.5]), np.array([0.6, 0.0, 0.8])).tolist()
+    [0.7, 0.0, 0.7]
+    """
+    order = np.argsort(doubt, kind="stable")
+    risen = np.empty_like(chances)
+    risen[order] = isotonic_regression(chances[order]).x
+    return risen
+
+
 def most_likely_wrong(chances: FloatArray, fdr: float) -> BoolArray:
     """Mark the largest set of most likely wrong rows whose expected share of right ones is ≤ fdr.
 
