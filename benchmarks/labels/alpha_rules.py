@@ -54,18 +54,17 @@ class Average:
         return np.mean([model.predict_proba(X) for model in self.models], axis=0)
 
 
-def by_gap(X, y):
-    """Like "auto", but without regard to the overlap of the classes, and without falling back."""
-    plain = EOSClassifier(logistic(), 1e9, out_of_fold=True, max_iter=1).fit(X, y)
+def with_overlap(X, y):
+    """Like "auto", with a larger α where classes overlap, as SPA has it; never the plain model."""
+    plain = EOSClassifier(logistic(), np.inf, out_of_fold=True, max_iter=1).fit(X, y)
     noise = estimate_label_noise(plain.probabilities_, y, np.ones(len(y)))
-    rate = float(np.clip(noise.rate, 0.002, 0.45))
-    return EOSClassifier(logistic(), float(np.log((1 - rate) / rate)), out_of_fold=True).fit(X, y)
+    return EOSClassifier(logistic(), noise.cautious_gap, out_of_fold=True).fit(X, y)
 
 
 RULES = {
     "plain": lambda X, y: logistic().fit(X, y),
     "auto": lambda X, y: EOSClassifier(logistic()).fit(X, y),
-    "noise rate only": by_gap,
+    "noise rate and overlap": with_overlap,
     "noisy-label CV": by_noisy_cv,
     "plateau": by_plateau,
     "average over α": lambda X, y: Average(_fits(X, y)),

@@ -85,7 +85,10 @@ PLAIN = {
     "EOS(boosting)": "boosting",
 }
 # On thousands of columns these take minutes per fit.
-NOT_ON_WIDE = ("boosting", "EOS(boosting)", "MLP", "CleanLearning, C by CV", "SVM, C by CV")
+NOT_ON_WIDE = (
+    "boosting", "EOS(boosting)", "MLP", "CleanLearning, C by CV", "SVM, C by CV", "LDA",
+    "LogReg, C by CV",
+)  # fmt: skip
 
 # Boosting fits one tree per class and round.
 NOT_ON_MANY_CLASSES = ("boosting", "EOS(boosting)", "CleanLearning, C by CV")

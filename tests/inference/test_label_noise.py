@@ -75,7 +75,8 @@ def test_overlap_is_told_from_noise():
     ]
     assert estimates[0].rate < 0.05 < estimates[1].rate
     assert estimates[0].overlap > 0.2 > estimates[1].overlap
-    assert estimates[0].alpha > 2 * estimates[1].alpha
+    assert estimates[0].gap > estimates[1].gap
+    assert estimates[0].cautious_gap > 2 * estimates[1].cautious_gap
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 3.0])

@@ -272,7 +272,7 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         self.n_fits_ = 0
         start, folds = self._start(problem)
         noise = estimate_label_noise(start.learner.probabilities, problem.classes, problem.prior)
-        alpha = noise.alpha if self.alpha == "auto" else float(self.alpha)
+        alpha = noise.gap if self.alpha == "auto" else float(self.alpha)
         result = self._alternate(problem, start, folds, alpha)
         if self.alpha == "auto" and not _is_worth_it(problem, start, result):
             alpha = np.inf  # the plain classifier

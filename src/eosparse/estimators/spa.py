@@ -32,8 +32,8 @@ from eosparse.inference import estimate_label_noise
 from eosparse.rows import bounded_columns
 
 _FOLDS = 5
-# An error that is averaged over boxes differs less between right and wrong labels than that of one
-# prediction, but its weights are iterated until they settle.
+# Given the boxes, weights are iterated until they settle, which takes them farther than the two
+# passes around a learner: a larger alpha does.
 _CONTRAST = 2.0
 # Settings are chosen on about this many rows.
 _MOST_ROWS_TO_CHOOSE = 3000
@@ -265,7 +265,7 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         if self.alpha == "auto":
             judged = sample.prior * (folds >= 0)
             noise = estimate_label_noise(held_out, sample.classes, judged)
-            self.noise_rate_, alpha = noise.rate, _CONTRAST * noise.alpha
+            self.noise_rate_, alpha = noise.rate, _CONTRAST * noise.cautious_gap
         return settings, alpha
 
     def _settings(self) -> SPASettings:

@@ -46,20 +46,23 @@ class LabelNoise:
     overlap: float
 
     @property
-    def alpha(self) -> float:
-        """The α that suits this noise.
+    def gap(self) -> float:
+        """The α that suits this noise: the gap between the errors of right and wrong labels.
 
         Where labels are wrong at a rate ρ, the errors -log P(y|x) of a right and of a wrong label
-        differ by log((1-ρ)(M-1)/ρ) at most. With α of that size a wrong label starts with 1/e of
-        the weight of a right one, and falls further as the fit improves. Without noise α grows
-        beyond bounds: ordinary learning. Classes that overlap ask for a larger α, since a row
-        between them is not wrong.
+        of two classes differ by log((1-ρ)/ρ) at most. With α of that size a wrong label starts
+        with 1/e of the weight of a right one, and falls further as the fit improves. Without noise
+        α grows beyond bounds: ordinary learning.
         """
+        rate = float(np.clip(self.rate, _SMALLEST_RATE, _LARGEST_RATE))
+        return float(np.log((1 - rate) / rate))
+
+    @property
+    def cautious_gap(self) -> float:
+        """The same, enlarged where classes overlap: a row between them is not wrong."""
         n_classes = len(self.class_rates)
-        rate = float(np.clip(self.rate, _SMALLEST_RATE, _LARGEST_RATE * 2 * (1 - 1 / n_classes)))
-        gap = float(np.log((1 - rate) * (n_classes - 1) / rate))
         overlap = min(self.overlap * 0.5 * n_classes / (n_classes - 1), _LARGEST_OVERLAP)
-        return gap / (1 - 2 * overlap)
+        return self.gap / (1 - 2 * overlap)
 
 
 def estimate_label_noise(
