@@ -18,7 +18,7 @@ from benchmarks.labels.methods import (
     SLOW,
     area,
 )
-from benchmarks.labels.tables import available, load, split
+from benchmarks.labels.tables import available, split
 from benchmarks.reporting import Row, half_interval, report, run_resumable, summarise
 
 _KEY = ["data", "noise", "p"]
@@ -98,7 +98,7 @@ def _authors_curve(ps: np.ndarray) -> np.ndarray:
 
 def run_b(scale: float) -> None:
     """WDBC, exact flips and flips of one class, all methods (figures b and c)."""
-    fast, slow = max(3, round(50 * scale)), max(3, round(25 * scale))
+    fast, slow = max(3, round(50 * scale)), max(3, round(15 * scale))
     settings = _settings("wdbc", "exact", (0.0, 0.1, 0.2, 0.3, 0.4, 0.45), fast, slow)
     settings += _settings("wdbc", "one class", (0.2, 0.4), fast, slow)
     raw = run_resumable("labels_b", unit, settings)
@@ -110,7 +110,7 @@ def run_b(scale: float) -> None:
 
 def run_d(scale: float) -> None:
     """The same on other data."""
-    fast, slow = max(2, round(16 * scale)), max(2, round(5 * scale))
+    fast, slow = max(2, round(8 * scale)), max(2, round(4 * scale))
     settings = [
         setting
         for data in available()
@@ -119,7 +119,7 @@ def run_d(scale: float) -> None:
             data,
             "exact",
             (0.0, 0.2, 0.4),
-            *((5, 3) if load(data)[0].shape[1] > 1000 else (fast, slow)),
+            *((3, 2) if data in ("pollen2014", "digits") else (fast, slow)),
         )
     ]
     raw = run_resumable("labels_d", unit, settings)
