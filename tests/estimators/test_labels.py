@@ -49,7 +49,7 @@ def two_classes(n=300, d=4, flipped=0.2, gap=2.5, seed=0):
 @pytest.mark.parametrize("affiliation", ["soft", "hard"])
 @pytest.mark.parametrize("alpha", [None, "auto", 1.0])
 def test_spa_learns_through_wrong_labels(affiliation, alpha):
-    X, given, truth = two_classes()
+    X, given, truth = two_classes(gap=3.5)
     spa = SPAClassifier(affiliation=affiliation, alpha=alpha).fit(X, given)
     assert spa.score(X, truth) > 0.9
     assert (np.diff(spa.objective_history_) <= 1e-12).all()
@@ -60,9 +60,9 @@ def test_spa_learns_through_wrong_labels(affiliation, alpha):
         np.testing.assert_allclose(spa.weights_, 1 / 300)
         assert spa.alpha_ == np.inf
     else:
-        assert spa.weights_[wrong].mean() < 0.9 * spa.weights_[~wrong].mean()
+        assert spa.weights_[wrong].mean() < 0.85 * spa.weights_[~wrong].mean()
     if alpha == "auto":
-        assert spa.noise_rate_ == pytest.approx(0.2, abs=0.1)
+        assert spa.noise_rate_ == pytest.approx(0.2, abs=0.05)
 
 
 def test_each_class_keeps_its_share_of_the_weight():

@@ -90,7 +90,9 @@ def test_chances_of_being_wrong_are_calibrated(sharpness):
     is_wrong = given != truth
     for low in np.arange(0.0, 1.0, 0.2):
         inside = (chances >= low) & (chances <= low + 0.2)
-        assert is_wrong[inside].mean() == pytest.approx(chances[inside].mean(), abs=0.1)
+        # Three standard errors of the share, and what isotonic steps may add.
+        tolerance = 0.02 + 3 * np.sqrt(0.25 / inside.sum())
+        assert is_wrong[inside].mean() == pytest.approx(chances[inside].mean(), abs=tolerance)
 
 
 def test_the_flagged_set_keeps_the_wanted_rate():

@@ -25,7 +25,7 @@ from eosparse.core import FloatArray, IntArray, Result, Rows, Status, Strata, al
 from eosparse.errors import Fitted, LearnerError, NumberedRows
 from eosparse.estimators.class_weights import grouped_weights, warn_of_lost_classes
 from eosparse.estimators.folds import fold_numbers, splits
-from eosparse.estimators.meta_input import check_labels, checked_prior, checked_rows
+from eosparse.estimators.meta_input import check_labels, checked_prior, checked_rows, spread
 from eosparse.estimators.notices import warn_caller, warn_unless_converged
 from eosparse.estimators.parameters import check_choice, check_number, check_whole
 from eosparse.estimators.spa_fit import Simplex
@@ -281,7 +281,9 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         weights = self._weights(problem, last.errors, alpha)
         self._keep(problem, alpha, result, last, noise)
         self._finish(problem, last, weights)
-        self._spread(present, n_rows, weights, last)
+        self.weights_ = spread(weights, present, n_rows, 0.0)
+        self.errors_ = spread(last.errors, present, n_rows, np.nan)
+        self.probabilities_ = spread(last.learner.probabilities, present, n_rows, np.nan)
         return self
 
     def _problem(
@@ -402,17 +404,6 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         if learner is None:
             learner = self._counted(problem.fit, 1)(weights).learner.learner
         self.estimator_ = learner
-
-    def _spread(
-        self, present: IntArray, n_rows: int, weights: FloatArray, last: Fitted[Prediction]
-    ) -> None:
-        """Store what belongs to rows, in their order; rows that do not count get nothing."""
-        self.weights_ = np.zeros(n_rows)
-        self.weights_[present] = weights
-        self.errors_ = np.full(n_rows, np.nan)
-        self.errors_[present] = last.errors
-        self.probabilities_ = np.full((n_rows, len(self.classes_)), np.nan)
-        self.probabilities_[present] = last.learner.probabilities
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row."""

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
 
-from eosparse.core import FloatArray
+from eosparse.core import FloatArray, IntArray
 
 
 def checked_rows(outer: Any, X: Any, inner: Any, *, reset: bool) -> Any:
@@ -45,6 +45,13 @@ def as_row_counts(prior: FloatArray) -> FloatArray:
     """Weights count rows; those that sum to less than the rows they are given to are relative."""
     n_present = np.count_nonzero(prior)
     return prior * (n_present / prior.sum()) if prior.sum() < n_present else prior
+
+
+def spread(values: FloatArray, present: IntArray, n_rows: int, otherwise: float) -> FloatArray:
+    """Put what belongs to the rows that count in their places among all rows."""
+    placed = np.full((n_rows, *values.shape[1:]), otherwise)
+    placed[present] = values
+    return placed
 
 
 def check_labels(y: Any) -> None:

@@ -32,7 +32,7 @@ from eosparse.errors import (
 )
 from eosparse.estimators.detector import EOSDetector
 from eosparse.estimators.folds import fold_numbers, splits
-from eosparse.estimators.meta_input import checked_prior, checked_rows, last_step
+from eosparse.estimators.meta_input import checked_prior, checked_rows, last_step, spread
 from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import check_choice, check_number, check_whole
 from eosparse.estimators.weighted_fit import as_counts, fit_weighted, rows_of, weight_parameters
@@ -266,9 +266,9 @@ class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: 
         self.noise_rate_ = _share_of_outliers(problem, last.learner.predictions, self.scale_)
         self.objective_history_ = np.array(result.objective_history)
         self.status_, self.n_iter_ = result.status, result.n_iter
-        self.weights_ = _spread(weights, present, n_rows, 0.0)
-        self.errors_ = _spread(last.errors, present, n_rows, np.nan)
-        self.predictions_ = _spread(last.learner.predictions, present, n_rows, np.nan)
+        self.weights_ = spread(weights, present, n_rows, 0.0)
+        self.errors_ = spread(last.errors, present, n_rows, np.nan)
+        self.predictions_ = spread(last.learner.predictions, present, n_rows, np.nan)
         return self
 
     def _problem(
@@ -416,10 +416,3 @@ def _share_of_outliers(problem: TargetProblem, predictions: FloatArray, scale: f
     beyond = residuals > norm.ppf(0.995) * scale
     share = float(problem.prior @ beyond / problem.prior.sum())
     return max((share - 0.01) / 0.99, 0.0)
-
-
-def _spread(values: FloatArray, present: IntArray, n_rows: int, otherwise: float) -> FloatArray:
-    """Put what belongs to the rows that count in their places."""
-    spread = np.full(n_rows, otherwise)
-    spread[present] = values
-    return spread
