@@ -62,7 +62,8 @@ def test_spa_learns_through_wrong_labels(affiliation, alpha):
     else:
         assert spa.weights_[wrong].mean() < 0.85 * spa.weights_[~wrong].mean()
     if alpha == "auto":
-        assert spa.noise_rate_ == pytest.approx(0.2, abs=0.05)
+        # Three standard errors: it is read from half of the 300 rows.
+        assert spa.noise_rate_ == pytest.approx(0.2, abs=0.09)
 
 
 def test_each_class_keeps_its_share_of_the_weight():
