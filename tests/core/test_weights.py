@@ -116,8 +116,12 @@ def test_effective_sizes_grow_with_alpha(errors):
         assert (np.diff(values) >= -1e-9).all()
 
 
+# Gaps below this are not resolved by floats once they are divided by alpha.
+resolved = st.floats(0, 10).map(lambda value: value if value > 1e-290 else 0.0)
+
+
 @given(
-    arrays(np.float64, st.integers(3, 40), elements=st.floats(0, 10), unique=True),
+    arrays(np.float64, st.integers(3, 40), elements=resolved, unique=True),
     st.floats(0.05, 0.95),
 )
 def test_alpha_for_perplexity_inverts_perplexity(errors, part):
@@ -204,3 +208,8 @@ def test_fixed_shares_give_the_minimum_under_that_constraint(errors, alpha, shar
         [share * rng.dirichlet(np.ones(4)), (1 - share) * rng.dirichlet(np.ones(6))]
     )
     assert other @ errors + alpha * other @ np.log(other) >= summary.objective - 1e-9
+
+
+def test_errors_that_floats_do_not_resolve_are_refused():
+    with pytest.raises(ValueError, match="floats resolve"):
+        alpha_for_perplexity([0.0, 1.0, 5e-324], 1.5)

@@ -232,6 +232,11 @@ def alpha_for_perplexity(
     low, high = np.log(smallest_gap) - 12.0, 12.0
     while excess(high) < 0 and high < 40.0:
         high += 4.0
+    if np.exp(low) == 0 or excess(low) > 0:
+        raise ValueError(
+            f"perplexity={perplexity!r} cannot be reached: the smallest errors differ by less than "
+            "floats resolve. Round the errors."
+        )
     return float(np.exp(brentq(excess, low, high, xtol=1e-14)) * spread)
 
 
