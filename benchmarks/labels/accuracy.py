@@ -98,9 +98,9 @@ def _authors_curve(ps: np.ndarray) -> np.ndarray:
 
 def run_b(scale: float) -> None:
     """WDBC, exact flips and flips of one class, all methods (figures b and c)."""
-    fast, slow = max(3, round(50 * scale)), max(3, round(15 * scale))
-    settings = _settings("wdbc", "exact", (0.0, 0.1, 0.2, 0.3, 0.4, 0.45), fast, slow)
-    settings += _settings("wdbc", "one class", (0.2, 0.4), fast, slow)
+    n = max(3, round(50 * scale))
+    settings = _settings("wdbc", "exact", (0.0, 0.1, 0.2, 0.3, 0.4, 0.45), n, n)
+    settings += _settings("wdbc", "one class", (0.2, 0.4), n, n)
     raw = run_resumable("labels_b", unit, settings)
     _report_areas("labels_b", "b. WDBC", raw)
     gains = pd.concat([paired(raw, ours, plain) for ours, plain in PLAIN.items()])
@@ -110,7 +110,7 @@ def run_b(scale: float) -> None:
 
 def run_d(scale: float) -> None:
     """The same on other data."""
-    fast, slow = max(2, round(8 * scale)), max(2, round(4 * scale))
+    fast, slow = max(2, round(20 * scale)), max(2, round(8 * scale))
     settings = [
         setting
         for data in available()

@@ -64,6 +64,9 @@ FAST: dict[str, Callable[[], Any]] = {
     ),
     "LDA": lambda: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
     "naive Bayes": GaussianNB,
+    "EOS(naive Bayes)": lambda: EOSClassifier(GaussianNB()),
+    "LogReg, C=.01": lambda: logistic(0.01),
+    "EOS(LogReg, C=.01)": lambda: EOSClassifier(logistic(0.01)),
 }
 SLOW: dict[str, Callable[[], Any]] = {
     "forest": forest,
@@ -77,13 +80,15 @@ SLOW: dict[str, Callable[[], Any]] = {
         clean_learning(), clf__logisticregression__C=(0.001, 0.01, 0.1, 1.0)
     ),
 }
-OURS = ("EOS+SPA", "EOS(LogReg)", "EOS(forest)", "EOS(boosting)")
 PLAIN = {
     "EOS+SPA": "SPA",
     "EOS(LogReg)": "LogReg",
+    "EOS(LogReg, C=.01)": "LogReg, C=.01",
+    "EOS(naive Bayes)": "naive Bayes",
     "EOS(forest)": "forest",
     "EOS(boosting)": "boosting",
 }
+OURS = tuple(PLAIN)
 # On thousands of columns these take minutes per fit.
 NOT_ON_WIDE = (
     "boosting", "EOS(boosting)", "MLP", "CleanLearning, C by CV", "SVM, C by CV", "LDA",

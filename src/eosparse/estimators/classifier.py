@@ -162,7 +162,7 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         Whether a row is judged by a classifier that did not see it. Flexible learners memorise
         wrong labels and need it. "auto" does so where alpha is "auto", and where the plain
         classifier reproduces the labels it was fitted to.
-    n_folds : int, default=5
+    n_folds : int, default=3
         Number of folds.
     tol : float, default=1e-3
         Stop when the objective falls by no more than this.
@@ -235,7 +235,7 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         loss: str | Loss = "auto",
         simplex: Simplex = "per-class",
         out_of_fold: bool | Literal["auto"] = "auto",
-        n_folds: int = 5,
+        n_folds: int = 3,
         tol: float = 1e-3,
         max_iter: int | None = None,
         random_state: int | np.random.RandomState | None = None,

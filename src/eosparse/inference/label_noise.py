@@ -59,10 +59,14 @@ class LabelNoise:
 
     @property
     def cautious_gap(self) -> float:
-        """The same, enlarged where classes overlap: a row between them is not wrong."""
+        """The same, enlarged where classes are many or overlap.
+
+        Wrong labels spread over M - 1 classes, so that each is the rarer, and the gap wider by
+        log(M - 1); and a row between two classes is not wrong.
+        """
         n_classes = len(self.class_rates)
         overlap = min(self.overlap * 0.5 * n_classes / (n_classes - 1), _LARGEST_OVERLAP)
-        return self.gap / (1 - 2 * overlap)
+        return (self.gap + float(np.log(n_classes - 1))) / (1 - 2 * overlap)
 
 
 def estimate_label_noise(
