@@ -14,7 +14,7 @@ from eosparse.core import (
     alternate,
     longest_plateau,
     optimal_weights,
-    solve_from_weights,
+    solve_from_prior,
     visit,
 )
 from eosparse.errors import GaussianError, Moments, weighted_moments
@@ -54,7 +54,7 @@ def table():
 
 
 def gaussian_start(X, model):
-    return solve_from_weights(model, MemoryRows(X), np.ones(len(X)))
+    return solve_from_prior(model, MemoryRows(X))
 
 
 def test_mean_shift_is_found_by_an_independent_iteration(table):
@@ -160,7 +160,7 @@ def test_a_model_that_climbs_is_found_out(table):
 
 def test_random_starts_lie_in_the_hull(table):
     weights = np.random.default_rng(0).uniform(size=len(table))
-    theta = solve_from_weights(GaussianError(4), MemoryRows(table), weights)
+    theta = solve_from_prior(GaussianError(4), MemoryRows(table, weights))
     np.testing.assert_allclose(theta.location, np.average(table, axis=0, weights=weights))
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from sklearn.covariance import OAS
 
-from eosparse.core import alternate, optimal_weights, solve_from_weights
+from eosparse.core import alternate, optimal_weights, solve_from_prior
 from eosparse.errors import (
     GaussianError,
     Normal,
@@ -22,7 +22,7 @@ from eosparse.rows import MemoryRows
 
 def solved(X, alpha, **options):
     model = GaussianError(X.shape[1], **options)
-    start = solve_from_weights(model, MemoryRows(X), np.ones(len(X)))
+    start = solve_from_prior(model, MemoryRows(X))
     return model, alternate(model, MemoryRows(X), alpha, start, tol=0.0).theta
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eosparse.core import Status, alternate, solve_from_weights, visit
+from eosparse.core import Status, alternate, fold_blocks, solve_from_prior, visit
 from eosparse.errors import Boxes, BoxLabelError, Labelled, SPAError, bisected, box_sums
 from eosparse.rows import LabelledRows
 
@@ -80,9 +80,10 @@ def test_blocks_in_any_split_agree_with_the_whole(cuts):
     theta = started(values, classes, model, 4)
 
     class Parts:
-        def blocks(self):
-            for part in np.split(np.arange(200), cuts)[::-1]:
-                yield Labelled(values[part], classes[part]), np.ones(len(part))
+        def fold(self, kernel):
+            parts = np.split(np.arange(200), cuts)[::-1]
+            blocks = ((Labelled(values[p], classes[p]), np.ones(len(p))) for p in parts)
+            return fold_blocks(blocks, kernel)
 
     whole = visit(model, LabelledRows(values, classes, np.ones(200)), theta, 0.5)
     parts = visit(model, Parts(), theta, 0.5)
@@ -105,7 +106,7 @@ def test_labels_of_boxes_descend_and_are_means(seed, alpha):
     affiliations, classes = rng.dirichlet(np.ones(5), 80), rng.integers(0, 3, 80)
     model = BoxLabelError(np.bincount(classes, minlength=3) / 80)
     rows = LabelledRows(affiliations, classes, np.ones(80))
-    start = solve_from_weights(model, rows, np.full(80, 1 / 80))
+    start = solve_from_prior(model, LabelledRows(affiliations, classes, np.full(80, 1 / 80)))
     means = np.stack([affiliations[classes == m].sum(axis=0) for m in range(3)], axis=1)
     np.testing.assert_allclose(start, means / means.sum(axis=1, keepdims=True), atol=0.01)
     result = alternate(model, rows.by_class(), alpha, start)

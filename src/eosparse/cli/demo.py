@@ -37,7 +37,7 @@ def report(
     hits = sum(mistakes[row] != "" for row in flagged)
     lines = [
         f"{len(X)} blood panels (synthetic), {X.shape[1]} columns; alpha={detector.alpha_:.3f} "
-        f"chosen, {detector.n_iter_} passes, {detector.status_}.",
+        f"chosen, {detector.n_iter_} pass{'es' * (detector.n_iter_ != 1)}, {detector.status_}.",
         f"{len(flagged)} rows do not belong (false-discovery rate {detector.fdr:g}):",
         "",
         f"{'row':>4}  {'p-value':>8}  why",

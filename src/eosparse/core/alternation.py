@@ -2,21 +2,21 @@
 
 This is the only loop of the library. It knows neither what an error is (that is the error model's
 subject) nor where the rows live (that is the storage's): each iteration visits every row once and
-keeps one `Visit`, whose parts merge, so that rows may come in blocks, in any order.
+keeps one `Visit`, whose parts merge, so that rows may come in blocks, in any order, from anywhere.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import reduce
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from eosparse.core.acceleration import extrapolated
+from eosparse.core.acceleration import foreseen
 from eosparse.core.arrays import FloatArray
 from eosparse.core.weights import WeightSummary, mixed, optimal_weights
 
@@ -43,10 +43,17 @@ class DescentError(RuntimeError):
     """The objective rose: the error model's weighted fit does not minimise its own error."""
 
 
-class Statistics(Protocol):
-    """Sums over rows that a weighted fit needs; statistics of disjoint rows merge by ``+``."""
+class Mergeable(Protocol):
+    """What some rows leave behind; that of disjoint rows merges by ``+``, in any order."""
 
     def __add__(self, other: Self, /) -> Self: ...
+
+
+Part = TypeVar("Part", bound=Mergeable)
+
+
+class Statistics(Mergeable, Protocol):
+    """Sums over rows that a weighted fit needs."""
 
     def scaled(self, factor: float, /) -> Self:
         """Return the same statistics had every weight been multiplied by `factor`."""
@@ -63,6 +70,9 @@ class ErrorModel(Protocol[BlockIn, Theta, Stats]):
     rows determine no θ, raise a `CollapseError`. A model that cannot promise descent, such as one
     around a penalised or randomised learner, has an attribute `is_exact` that is False: a step
     that does not descend then ends the alternation at the state before it.
+
+    Two methods are optional. ``look(block, theta)`` returns the errors together with a function
+    from weights to statistics, where both share work. ``foresee`` is `Foresees`.
     """
 
     @property
@@ -84,10 +94,14 @@ class ErrorModel(Protocol[BlockIn, Theta, Stats]):
 
 
 class Rows(Protocol[BlockOut]):
-    """Where the rows live: something that yields them in blocks, each with its prior weights."""
+    """Where the rows live: something that visits them in blocks, each with its prior weights."""
 
-    def blocks(self) -> Iterator[tuple[BlockOut, FloatArray | None]]:
-        """Yield every row once; prior weights of None stand for ones."""
+    def fold(self, kernel: Callable[[BlockOut, FloatArray | None], Part], /) -> Part:
+        """Apply a kernel to every block once, and merge what it returns by ``+``.
+
+        Prior weights of None stand for ones. Blocks whose rows all have prior weight zero are
+        left out: they count for nothing.
+        """
         ...
 
 
@@ -116,14 +130,53 @@ class Visit(Generic[Stats]):
 
 
 @dataclass(frozen=True)
+class State(Generic[Theta]):
+    """Where an alternation stands between two passes: all that is needed to go on.
+
+    Attributes
+    ----------
+    theta : Theta
+        The θ to visit next.
+    plain : Theta or None
+        The θ to visit instead, should that one not descend.
+    objective_history : tuple of float
+        The objective after each pass so far that was not taken back.
+    n_iter : int
+        Passes over the rows so far.
+    """
+
+    theta: Theta
+    plain: Theta | None = None
+    objective_history: tuple[float, ...] = ()
+    n_iter: int = 0
+
+
+@dataclass(frozen=True)
 class Iteration(Generic[Theta]):
-    """What a callback sees after each pass; it returns True to stop the alternation."""
+    """What a callback sees after each pass; it returns True to stop the alternation.
+
+    Attributes
+    ----------
+    number : int
+        Passes over the rows so far.
+    alpha, objective, effective_size, theta
+        Regularisation, objective, Kish's size and θ of this pass.
+    fall : float
+        By how much the next step will lower the objective at least; NaN if the model cannot tell.
+    target : float
+        The fall at which the alternation ends.
+    resume : State or None
+        Where to go on; None after the last pass.
+    """
 
     number: int
     alpha: float
     objective: float
     effective_size: float
     theta: Theta
+    fall: float = float("nan")
+    target: float = 0.0
+    resume: State[Theta] | None = field(default=None, repr=False)
 
 
 Callback = Callable[[Iteration[Any]], bool | None]
@@ -189,10 +242,21 @@ def visit(
         return _mixed([visit(model, part, theta, alpha) for part in rows.parts], rows.shares)
 
     def one(block: Block, prior: FloatArray | None) -> Visit[Stats]:
-        solution = optimal_weights(model.errors(block, theta), alpha, prior)
-        return Visit(solution.summary, model.statistics(block, solution.weights, theta))
+        errors, statistics = _look(model, block, theta)
+        solution = optimal_weights(errors, alpha, prior)
+        return Visit(solution.summary, statistics(solution.weights))
 
-    return reduce(operator.add, (one(*block) for block in _present(rows.blocks())))
+    return rows.fold(one)
+
+
+def _look(
+    model: ErrorModel[Block, Theta, Stats], block: Block, theta: Theta
+) -> tuple[FloatArray, Callable[[FloatArray], Stats]]:
+    """Return the errors of a block, and its statistics as a function of weights."""
+    if hasattr(model, "look"):
+        looked: tuple[FloatArray, Callable[[FloatArray], Stats]] = model.look(block, theta)
+        return looked
+    return model.errors(block, theta), lambda weights: model.statistics(block, weights, theta)
 
 
 def _mixed(visits: list[Visit[Stats]], shares: tuple[float, ...]) -> Visit[Stats]:
@@ -200,28 +264,25 @@ def _mixed(visits: list[Visit[Stats]], shares: tuple[float, ...]) -> Visit[Stats
     return Visit(mixed([part.summary for part in visits], shares), reduce(operator.add, statistics))
 
 
-def solve_from_weights(
-    model: ErrorModel[Block, Theta, Stats], rows: Rows[Block], weights: FloatArray
-) -> Theta:
-    """Return the θ-step from given weights, such as random ones: how the paper starts.
+def solve_from_prior(model: ErrorModel[Block, Theta, Stats], rows: Rows[Block]) -> Theta:
+    """Return the θ-step from the prior weights, such as random ones: how the paper starts.
 
     For models whose statistics do not depend on θ.
     """
-    parts, seen = [], 0
-    for block, prior in rows.blocks():
+
+    def one(block: Block, prior: FloatArray | None) -> Stats:
         size = len(block)  # type: ignore[arg-type]  # a block is a sequence of rows
-        share = weights[seen : seen + size]
-        weighted = share if prior is None else share * prior
-        parts.append(model.statistics(block, weighted, None))  # type: ignore[arg-type]
-        seen += size
-    return model.solve(reduce(operator.add, parts))
+        weights = np.ones(size) if prior is None else prior
+        return model.statistics(block, weights, None)  # type: ignore[arg-type]
+
+    return model.solve(rows.fold(one))
 
 
 def alternate(
     model: ErrorModel[Block, Theta, Stats],
     rows: Rows[Block] | Strata[Block],
     alpha: float,
-    theta: Theta,
+    start: Theta | State[Theta],
     *,
     tol: float = 1e-12,
     max_iter: int = 1000,
@@ -238,10 +299,11 @@ def alternate(
         The data, in blocks; with strata, each keeps its share of the weight.
     alpha : float
         Regularisation; infinity is ordinary, unweighted learning.
-    theta : Theta
-        Start; `solve_from_weights` makes one from weights.
+    start : Theta or State
+        Start; `solve_from_prior` makes one from weights. A state is gone on from.
     tol : float, default=1e-12
-        Stop when the objective falls by no more than ``tol * max(1, |objective|)``.
+        Stop when the objective falls by no more than ``tol * max(1, |objective|)``, or would do so
+        in the next step, where the model can foresee that.
     max_iter : int, default=1000
         Most passes over the rows.
     callback : callable, optional
@@ -259,10 +321,10 @@ def alternate(
     DescentError
         If the objective rises by more than rounding.
     """
-    history: list[float] = []
-    summary: WeightSummary | None = None
-    reached, n_passes = theta, 0
-    plain: Theta | None = None  # the step to take should an extrapolated one not descend
+    state = start if isinstance(start, State) else State(start)
+    history = list(state.objective_history)
+    theta, plain, n_passes = state.theta, state.plain, state.n_iter
+    reached, summary = theta, None
     is_exact: bool = getattr(model, "is_exact", True)
 
     def ended(status: Status) -> Result[Theta]:
@@ -270,7 +332,7 @@ def alternate(
         return Result(status, alpha, tuple(history), n_passes, *size, reached)
 
     try:
-        for n_passes in range(1, max_iter + 1):
+        for n_passes in range(state.n_iter + 1, max(max_iter, state.n_iter + 1) + 1):
             passed = _visit_or_none(model, rows, theta, alpha)
             if history and not _descends(passed, model.smallest_size, history[-1]):
                 if plain is not None:
@@ -282,15 +344,20 @@ def alternate(
             if passed is None or passed.summary.kish_size < model.smallest_size:
                 return ended(Status.COLLAPSED)
             history.append(passed.summary.objective)
-            iteration = Iteration(n_passes, alpha, history[-1], passed.summary.kish_size, theta)
+            target = tol * max(1.0, abs(history[-1]))
+            has_settled = _has_settled(history, target)
+            step: _Step[Theta] | None = None
+            if not has_settled and n_passes < max_iter:  # a further step would never be visited
+                step = _next(model, theta, passed.statistics, alpha, accelerate)
+                has_settled = step.fall <= target
+            iteration = _iteration(passed.summary, theta, step, target, history, n_passes)
             stopped = callback is not None and callback(iteration)
-            if _has_settled(history, tol):
+            if has_settled:
                 return ended(Status.CONVERGED)
             if stopped:
                 return ended(Status.INTERRUPTED)
-            if n_passes == max_iter:
-                break  # a further step would never be visited
-            theta, plain = _next(model, theta, passed.statistics, alpha, accelerate)
+            if step is not None:
+                theta, plain = step.theta, step.plain
     except CollapseError:
         summary = None
         return ended(Status.COLLAPSED)
@@ -321,39 +388,71 @@ def _descends(passed: Visit[Stats] | None, smallest_size: float, objective: floa
     return passed.summary.objective <= objective
 
 
+@dataclass(frozen=True)
+class _Step(Generic[Theta]):
+    theta: Theta
+    plain: Theta | None
+    fall: float
+
+
 def _next(
     model: ErrorModel[Block, Theta, Stats],
     theta: Theta,
     statistics: Stats,
     alpha: float,
     accelerate: bool,
-) -> tuple[Theta, Theta | None]:
-    """Return the θ to visit next, and the plain step if that is an extrapolated one."""
+) -> _Step[Theta]:
+    """Return the θ to visit next, the plain step if that is an extrapolated one, and the fall."""
     solved = model.solve(statistics)
-    further = extrapolated(model, theta, solved, alpha) if accelerate else None
-    return (solved, None) if further is None else (further, solved)
+    foresight = foreseen(model, theta, solved, alpha)
+    if foresight is None:
+        return _Step(solved, None, np.nan)
+    if foresight.further is None or not accelerate:
+        return _Step(solved, None, foresight.fall)
+    return _Step(foresight.further, solved, foresight.fall)
+
+
+def _iteration(
+    summary: WeightSummary,
+    theta: Theta,
+    step: _Step[Theta] | None,
+    target: float,
+    history: list[float],
+    n_passes: int,
+) -> Iteration[Theta]:
+    """Return what a callback sees."""
+    seen = (n_passes, summary.alpha, summary.objective, summary.kish_size, theta)
+    if step is None:
+        return Iteration(*seen, target=target)
+    resume = State(step.theta, step.plain, tuple(history), n_passes)
+    return Iteration(*seen, step.fall, target, resume)
 
 
 # Rounding in the errors of badly conditioned data, relative to the objective.
 _ROUNDING = 1e-8
 
 
-def _has_settled(history: list[float], tol: float) -> bool:
-    """Whether the last fall is within tol; a rise beyond rounding is an error."""
+def _has_settled(history: list[float], target: float) -> bool:
+    """Whether the last fall is within the target; a rise beyond rounding is an error."""
     if len(history) < 2:
         return False
     before, now = history[-2:]
-    scale = max(1.0, abs(now))
-    if now - before > _ROUNDING * scale:
+    if now - before > _ROUNDING * max(1.0, abs(now)):
         raise DescentError(
             f"the objective rose from {before!r} to {now!r} in iteration {len(history)}: the "
             "error model's solve() does not minimise its weighted errors."
         )
-    return before - now <= tol * scale
+    return before - now <= target
 
 
-def _present(
+def fold_blocks(
     blocks: Iterable[tuple[Block, FloatArray | None]],
-) -> Iterator[tuple[Block, FloatArray | None]]:
-    """Leave out blocks whose rows all have prior weight zero: they count for nothing."""
-    return ((b, prior) for b, prior in blocks if prior is None or np.any(prior > 0))
+    kernel: Callable[[Block, FloatArray | None], Part],
+) -> Part:
+    """Fold blocks one after the other: the simplest way to implement `Rows.fold`."""
+    return reduce(operator.add, (kernel(b, prior) for b, prior in blocks if counts(prior)))
+
+
+def counts(prior: FloatArray | None) -> bool:
+    """Whether any row of a block counts."""
+    return prior is None or bool(np.any(prior > 0))

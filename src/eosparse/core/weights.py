@@ -100,14 +100,20 @@ def mixed(summaries: Sequence[WeightSummary], shares: Sequence[float]) -> Weight
 
 @dataclass(frozen=True)
 class OptimalWeights:
-    """The minimiser of the entropic objective: log-weights, weights and their summary.
+    """The minimiser of the entropic objective: weights, their logarithms and their summary.
 
     A weight too small for a float is a correct zero; its logarithm is still finite.
     """
 
-    log_weights: FloatArray
+    tilted_prior: FloatArray
     weights: FloatArray
     summary: WeightSummary
+    log_mass: float
+
+    @property
+    def log_weights(self) -> FloatArray:
+        """Logarithms of the weights."""
+        return self.tilted_prior - self.log_mass
 
     @property
     def objective(self) -> float:
@@ -154,22 +160,23 @@ def optimal_weights(
     2.0
     """
     g, log_prior = _checked(errors, alpha, prior)
-    lowest = g[np.isfinite(log_prior)].min()
+    lowest = (g if log_prior is None else g[np.isfinite(log_prior)]).min()
     # Differences of errors near the largest float may overflow: infinitely worse, weight zero.
     with np.errstate(over="ignore"):
+        tilt = (lowest - g) / alpha
+    if log_prior is not None:
         # Only rows without prior weight can be better than the best that counts.
-        tilt = np.minimum(-(g - lowest) / alpha, 0.0)
-    scaled = tilt if prior is None else tilt + log_prior
-    peak = scaled.max()
-    weights = np.exp(scaled - peak)
+        np.minimum(tilt, 0.0, out=tilt)
+    scaled = tilt if log_prior is None else tilt + log_prior
+    peak = 0.0 if log_prior is None else float(scaled.max())
+    weights = np.exp(scaled - peak) if peak else np.exp(scaled)
     mass = float(weights.sum())
     weights /= mass
     log_mass = float(peak + np.log(mass))
-    log_weights = scaled - log_mass
     # log(w/u) = tilt - log_mass; where w is zero the product is zero, whatever the logarithm.
-    tilt[weights == 0] = 0.0
-    entropy = log_mass - float(weights @ tilt)
-    single = weights if prior is None else np.exp(tilt - log_mass)
+    finite = np.maximum(tilt, _LOWEST_TILT)
+    entropy = log_mass - float(weights @ finite)
+    single = weights if log_prior is None else np.exp(finite - log_mass)
     plain = float(lowest + weights @ (g - lowest)) if np.isinf(alpha) else None
     summary = WeightSummary(
         alpha=float(alpha),
@@ -178,7 +185,11 @@ def optimal_weights(
         entropy=entropy,
         squares=float(weights @ single),
     )
-    return OptimalWeights(log_weights, weights, summary)
+    return OptimalWeights(scaled, weights, summary, log_mass)
+
+
+# Weights whose logarithm is lower than this are zero.
+_LOWEST_TILT = -1e4
 
 
 def alpha_for_perplexity(
@@ -211,7 +222,7 @@ def alpha_for_perplexity(
     2.5
     """
     g, log_prior = _checked(errors, 1.0, prior)
-    u = np.exp(log_prior)
+    u = np.ones_like(g) if log_prior is None else np.exp(log_prior)
     present = u > 0
     lowest = g[present].min()
     most, least = float(u.sum()), float(u[present & (g == lowest)].sum())
@@ -242,18 +253,18 @@ def alpha_for_perplexity(
 
 def _checked(
     errors: ArrayLike, alpha: float, prior: ArrayLike | None
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray | None]:
     """Errors as float64 and the prior's logarithm, both validated."""
     g = np.asarray(errors, dtype=np.float64)
     if g.ndim != 1 or g.size == 0:
         raise ValueError(f"errors must be one-dimensional and not empty, got shape {g.shape}.")
-    if not np.isfinite(g).all():
+    if not (np.isfinite(g.min()) and np.isfinite(g.max())):
         row = int(np.flatnonzero(~np.isfinite(g))[0])
         raise ValueError(f"errors must be finite, but row {row} has {g[row]}.")
     if not alpha > 0:
         raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
     if prior is None:
-        return g, np.zeros_like(g)
+        return g, None
     u = np.asarray(prior, dtype=np.float64)
     if u.shape != g.shape:
         raise ValueError(f"prior weights have shape {u.shape}, errors have shape {g.shape}.")

@@ -15,14 +15,15 @@ covariance**.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
-from eosparse.core import CollapseError, FloatArray
+from eosparse.core import CollapseError, FloatArray, Foresight
 
 Structure = Literal["full", "diag", "spherical"]
 STRUCTURES: tuple[Structure, ...] = ("full", "diag", "spherical")
@@ -65,11 +66,16 @@ def weighted_moments(values: FloatArray, weights: FloatArray, *, diagonal: bool)
         return Moments(0.0, np.zeros(size), np.zeros(size if diagonal else (size, size)))
     share = weights / mass
     mean = share @ values
-    centred = values - mean
+    return Moments(mass, mean, _scatter(values - mean, share, diagonal=diagonal))
+
+
+def _scatter(centred: FloatArray, share: FloatArray, *, diagonal: bool) -> FloatArray:
+    """Weighted sum of squares and products; `centred` is overwritten."""
     if diagonal:
-        return Moments(mass, mean, share @ (centred * centred))
+        squares: FloatArray = share @ np.square(centred, out=centred)
+        return squares
     centred *= np.sqrt(share)[:, None]
-    return Moments(mass, mean, centred.T @ centred)
+    return centred.T @ centred
 
 
 @dataclass(frozen=True)
@@ -129,16 +135,22 @@ class Normal:
             white: FloatArray = centred / self.factor
             return white
         if self._is_well_conditioned:
-            return centred @ self.inverse_factor.T
+            return _times_transposed(centred, self.inverse_factor)
         return _substituted(self.factor, centred.T).T
 
     def mahalanobis(self, values: FloatArray) -> FloatArray:
         """Squared Mahalanobis distance of each row."""
-        white = self.whiten(values - self.location)
-        distances: FloatArray = np.einsum("ij,ij->i", white, white)
-        return distances
+        return self.squared_lengths(values - self.location)
+
+    def squared_lengths(self, centred: FloatArray) -> FloatArray:
+        """Squared Mahalanobis distance of rows from which the location has been subtracted."""
+        white = self.whiten(centred)
+        lengths: FloatArray = np.einsum("ij,ij->i", white, white)
+        return lengths
 
 
+# Moments around θ's location may lose two digits to the distance from their own mean.
+_MOST_CANCELLED = 0.99
 # A Cholesky pivot this small beside its column's spread is rounding: the columns are dependent.
 _RANK_TOLERANCE = 1e-7
 
@@ -185,11 +197,35 @@ class GaussianError:
 
     def errors(self, block: FloatArray, theta: Normal) -> FloatArray:
         """Return the error of each row."""
+        return self._errors(theta.mahalanobis(block), theta)
+
+    def look(
+        self, block: FloatArray, theta: Normal
+    ) -> tuple[FloatArray, Callable[[FloatArray], Moments]]:
+        """Return the errors, and the statistics as a function of weights; rows are centred once."""
+        centred = block - theta.location
+        errors = self._errors(theta.squared_lengths(centred), theta)
+        diagonal = self.structure != "full"
+
+        def statistics(weights: FloatArray) -> Moments:
+            mass = float(weights.sum())
+            share = weights / mass
+            gap = share @ centred
+            between = gap * gap if diagonal else np.outer(gap, gap)
+            around = _scatter(centred, share, diagonal=diagonal)
+            spread = around if diagonal else np.diag(around)
+            if (gap * gap > _MOST_CANCELLED * spread).any():
+                return self.statistics(block, weights)  # from far off, no digits would be left
+            return Moments(mass, theta.location + gap, around - between)
+
+        return errors, statistics
+
+    def _errors(self, distances: FloatArray, theta: Normal) -> FloatArray:
         common = theta.log_det
         if self.shrinkage > 0.0:
             common += self.shrinkage * self.target * theta.precision_trace
-        distances = theta.mahalanobis(block)
-        errors: FloatArray = (common + (1 - self.shrinkage) * distances) / (2 * self.n_features)
+        errors = distances * ((1 - self.shrinkage) / (2 * self.n_features))
+        errors += common / (2 * self.n_features)
         return errors
 
     def statistics(
@@ -211,19 +247,23 @@ class GaussianError:
             scatter.flat[:: len(scatter) + 1] += self.shrinkage * self.target
         return Normal(statistics.mean, scatter)
 
-    def extrapolate(self, before: Normal, after: Normal, alpha: float) -> Normal | None:
+    def foresee(self, before: Normal, after: Normal, alpha: float) -> Foresight[Normal]:
         """Over-relax the location and the inverse covariance by 1/(1-c).
 
         On Gaussian rows the plain step leaves a part c of every error; this one leaves none of it
-        to first order. None where the result would have no covariance.
+        to first order. The objective falls by what the θ-step gains at the old weights, and as
+        much again for each further plain step that the extrapolated one stands for.
         """
-        c = self.coupling(alpha)
+        c = min(self.coupling(alpha), 0.999)
+        seen = _seen(before, after.covariance)
+        gap = before.whiten((after.location - before.location)[None, :])[0]
+        gain = (1 - self.shrinkage) * float(gap @ gap) + seen.divergence
+        fall = gain / (2 * self.n_features * (1 - c))
         if not 0.0 < c < 0.95:
-            return None
-        factor = 1 / (1 - c)
-        location = before.location + factor * (after.location - before.location)
-        covariance = _relaxed_covariance(before, after.covariance, factor)
-        return None if covariance is None else Normal(location, covariance)
+            return Foresight(fall, None)
+        location = before.location + (after.location - before.location) / (1 - c)
+        covariance = seen.relaxed(1 / (1 - c))
+        return Foresight(fall, None if covariance is None else Normal(location, covariance))
 
     @property
     def off_span_variance(self) -> float:
@@ -240,26 +280,56 @@ def _substituted(factor: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(solution)
 
 
-def _relaxed_covariance(before: Normal, after: FloatArray, factor: float) -> FloatArray | None:
-    """Move the inverse covariance `factor` times as far as from `before` to `after`.
+def _times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
+    """Multiply rows by the transpose of a lower triangular matrix, in the memory order of rows."""
+    if rows.shape[1] < _FEWEST_TRIANGULAR:
+        return (lower @ rows.T).T
+    # Half of the work of a full product.
+    if rows.flags.f_contiguous:
+        return np.asarray(blas.dtrmm(1.0, lower, rows, side=1, lower=1, trans_a=1))
+    return np.asarray(blas.dtrmm(1.0, lower, rows.T, lower=1)).T
 
-    Seen from coordinates in which `before` is the identity, so that no inverse is ill-conditioned.
-    """
-    if after.ndim == 1:
-        if not (after > 0).all():
+
+# With fewer columns a full product is faster than a triangular one.
+_FEWEST_TRIANGULAR = 16
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A covariance in coordinates in which another one is the identity, where no inverse is
+    ill-conditioned: its eigenvalues, and what takes its eigenvectors back (None: the columns)."""
+
+    ratios: FloatArray
+    back: FloatArray | None
+    unit: FloatArray
+
+    @property
+    def divergence(self) -> float:
+        """Return ``Σ (r - 1 - log r)``: twice Kullback and Leibler's divergence."""
+        if not (self.ratios > 0).all():
+            return np.inf
+        excess = self.ratios - 1.0
+        return float((excess - np.log1p(excess)).sum())
+
+    def relaxed(self, factor: float) -> FloatArray | None:
+        """Move the inverse covariance `factor` times as far as the step did."""
+        if not (self.ratios > 0).all():
             return None
-        precision = 1 + factor * (before.covariance / after - 1)
-        return before.covariance / precision if (precision > _LEAST_PRECISION).all() else None
+        precision = 1 + factor * (1 / self.ratios - 1)
+        if not (precision > _LEAST_PRECISION).all():
+            return None
+        if self.back is None:
+            return self.unit / precision
+        root = self.back / np.sqrt(precision)
+        return np.asarray(root @ root.T)
+
+
+def _seen(before: Normal, after: FloatArray) -> _Seen:
+    if after.ndim == 1:
+        return _Seen(after / before.covariance, None, before.covariance)
     seen = _substituted(before.factor, _substituted(before.factor, after).T)
     ratios, vectors = np.linalg.eigh((seen + seen.T) / 2)
-    if not (ratios > 0).all():
-        return None
-    precision = 1 + factor * (1 / ratios - 1)
-    if not (precision > _LEAST_PRECISION).all():
-        return None
-    root = before.factor @ (vectors / np.sqrt(precision))
-    relaxed: FloatArray = root @ root.T
-    return relaxed
+    return _Seen(ratios, before.factor @ vectors, before.covariance)
 
 
 # An extrapolated inverse covariance may fall to this part of the former one in any direction.

@@ -7,15 +7,16 @@ descent is not promised: a step that does not descend ends the alternation at th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray
+from eosparse.core import FloatArray, IntArray, Mergeable
 
 Learner = TypeVar("Learner")
+Part = TypeVar("Part", bound=Mergeable)
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,6 @@ class NumberedRows:
     numbers: IntArray
     prior: FloatArray
 
-    def blocks(self) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield all rows at once."""
-        yield self.numbers, self.prior
+    def fold(self, kernel: Callable[[IntArray, FloatArray | None], Part]) -> Part:
+        """Apply the kernel to all rows at once."""
+        return kernel(self.numbers, self.prior)

@@ -21,15 +21,23 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from eosparse.core import Callback, FloatArray, Status, alpha_path, solve_from_weights
+from eosparse.core import (
+    BoolArray,
+    Callback,
+    FloatArray,
+    Status,
+    alpha_path,
+    solve_from_prior,
+)
 from eosparse.errors import Structure
 from eosparse.estimators.alpha_path import AlphaPath
 from eosparse.estimators.gaussian_choices import fit_gaussian
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import fit_options, flagging_rule
-from eosparse.estimators.read_out import read_out
+from eosparse.estimators.read_out import TrainingRows, read_out
 from eosparse.inference import Explanation
+from eosparse.rows import MemoryRows, block_slices, single_threaded_blas
 
 _FEWEST_ROWS = 4
 
@@ -202,26 +210,51 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         EOSDetector
             The fitted detector.
         """
-        values, prior = self._validated(X, sample_weight)
+        table = self._validated(X, sample_weight)
         rule = flagging_rule(self)
-        fit = self._fit(values, prior)
+        with single_threaded_blas():
+            fit = self._fit(table)
+            uncorrected = table.mapped(fit.uncorrected_distances)
+            self._read_out = read_out(fit, uncorrected, rule)
+            self._training = TrainingRows(self._read_out, uncorrected)
         warn_unless_converged(fit.result, self.max_iter)
-        mass = np.ones(len(values)) if prior is None else prior
-        judged = read_out(fit, values, mass, rule)
-        self._fit_, self._law = fit, judged.law
+        self._dtype = table.values.dtype
         self.alpha_ = fit.result.alpha
         self.shrinkage_ = fit.model.shrinkage
-        self.location_ = fit.location.astype(values.dtype)
-        self.weights_ = judged.weights.astype(values.dtype)
-        self.p_values_ = judged.p_values.astype(values.dtype)
-        self.offset_ = -judged.cut
-        self.is_outlier_ = -judged.distances.astype(values.dtype) < self.offset_
+        self.location_ = fit.location.astype(self._dtype)
+        self.offset_ = -self._read_out.cut
         self.objective_ = fit.result.objective
         self.objective_history_ = np.array(fit.result.objective_history)
         self.n_iter_ = fit.result.n_iter
         self.effective_sample_size_ = fit.result.effective_size
         self.status_ = fit.result.status
         return self
+
+    @property
+    def _fit_(self) -> GaussianFit:
+        check_is_fitted(self, "offset_")
+        return self._read_out.fit
+
+    @property
+    def weights_(self) -> FloatArray:
+        """Weights of the training rows, summing to one."""
+        return self._rows.weights.astype(self._dtype, copy=False)
+
+    @property
+    def p_values_(self) -> FloatArray:
+        """P-value of each training row, judged by the fit without it."""
+        return self._rows.p_values.astype(self._dtype, copy=False)
+
+    @property
+    def is_outlier_(self) -> BoolArray:
+        """Which training rows are flagged."""
+        flagged: BoolArray = -self._rows.distances.astype(self._dtype, copy=False) < self.offset_
+        return flagged
+
+    @property
+    def _rows(self) -> TrainingRows:
+        check_is_fitted(self, "offset_")
+        return self._training
 
     @property
     def covariance_(self) -> FloatArray:
@@ -252,7 +285,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
         """Return minus the squared Mahalanobis distance: higher is more normal."""
-        return self._scores(self._new_rows(X))
+        values = self._new_rows(X)
+        return self._scores(values).astype(values.dtype)
 
     def mahalanobis(self, X: ArrayLike) -> FloatArray:
         """Return squared distances in the metric of `covariance_`."""
@@ -264,7 +298,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         They allow for the estimated location and covariance, and do not depend on the batch.
         """
         values = self._new_rows(X)
-        p: FloatArray = self._law.p_values(self._fit_.distances(values)).astype(values.dtype)
+        p: FloatArray = self._read_out.law.p_values(-self._scores(values)).astype(values.dtype)
         return p
 
     def transform(self, X: ArrayLike) -> FloatArray:
@@ -323,20 +357,22 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
             Flagged counts, effective sizes, weights and the plateau.
         """
         scratch = clone(self)
-        values, prior = scratch._validated(X, sample_weight)
+        table = scratch._validated(X, sample_weight)
         rule = flagging_rule(scratch)
-        fit = scratch._fit(values, prior)
+        fit = scratch._fit(table)
         visited = _visited_alphas(fit, alphas)
-        rows = fit.rows(values, prior)
-        start = solve_from_weights(fit.model, rows, np.ones(len(values)))
+        rows = table.prepared(fit.coordinates)
+        start = solve_from_prior(fit.model, rows)
         results = alpha_path(fit.model, rows, visited, start, tol=self.tol, max_iter=self.max_iter)
-        mass = np.ones(len(values)) if prior is None else prior
-        flagged, weights = np.full(len(results), -1), np.zeros((len(results), len(values)))
+        flagged, weights = np.full(len(results), -1), np.zeros((len(results), len(table.values)))
+        mass = 1.0 if table.prior is None else table.prior
         for i, result in enumerate(results):
             if result.status is not Status.COLLAPSED:
                 step = GaussianFit(fit.coordinates, fit.model, result, fit.n_rows)
-                judged = read_out(step, values, mass, rule)
-                flagged[i], weights[i] = np.count_nonzero(judged.is_outlier), judged.weights
+                distances = table.mapped(step.uncorrected_distances)
+                judged = read_out(step, distances, rule)
+                flagged[i] = np.count_nonzero((1 - step.coupling) * distances.values > judged.cut)
+                weights[i] = judged.weights(distances.values) * mass
         return AlphaPath(
             alphas=visited[: len(results)],
             n_flagged=flagged,
@@ -345,13 +381,14 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
             statuses=tuple(result.status for result in results),
         )
 
-    def _fit(self, values: FloatArray, prior: FloatArray | None) -> GaussianFit:
+    def _fit(self, table: MemoryRows) -> GaussianFit:
         names = [str(name) for name in _check_feature_names_in(self)]
         random_state = check_random_state(self.random_state)
-        return fit_gaussian(values, prior, fit_options(self, len(values)), random_state, names)
+        return fit_gaussian(table, fit_options(self, len(table.values)), random_state, names)
 
     def _scores(self, values: FloatArray) -> FloatArray:
-        scores: FloatArray = -self._fit_.distances(values).astype(values.dtype)
+        rows = MemoryRows(values).mapped(self._fit_.distances)
+        scores: FloatArray = -rows.values
         return scores
 
     def _new_rows(self, X: ArrayLike) -> FloatArray:
@@ -359,9 +396,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         values: FloatArray = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return values
 
-    def _validated(
-        self, X: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[FloatArray, FloatArray | None]:
+    def _validated(self, X: ArrayLike, sample_weight: ArrayLike | None) -> MemoryRows:
         """Check the table and the prior weights."""
         values: FloatArray = validate_data(
             self,
@@ -371,7 +406,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         )
         if sample_weight is None:
             _check_rows_differ(values)
-            return values, None
+            return MemoryRows(values)
         prior = _check_sample_weight(
             sample_weight, values, dtype=np.float64, ensure_non_negative=True
         )
@@ -381,7 +416,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
                 f"{_FEWEST_ROWS} are needed. Scale the weights so that their mean is about 1."
             )
         _check_rows_differ(values[prior > 0])
-        return values, prior
+        return MemoryRows(values, prior)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -390,7 +425,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
 
 
 def _check_rows_differ(values: FloatArray) -> None:
-    if (values == values[0]).all():
+    if all((values[part] == values[0]).all() for part in block_slices(values.shape)):
         raise ValueError("all rows of X are equal: there is nothing to tell them apart by.")
 
 

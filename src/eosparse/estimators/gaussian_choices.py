@@ -17,10 +17,10 @@ from eosparse.core import (
     Callback,
     CollapseError,
     FloatArray,
-    IntArray,
+    Rows,
     Status,
     alternate,
-    solve_from_weights,
+    solve_from_prior,
 )
 from eosparse.errors import (
     Candidate,
@@ -38,7 +38,7 @@ from eosparse.errors import (
 )
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.estimators.notices import DegenerateDataWarning, MaskingWarning, warn_caller
-from eosparse.rows import Coordinates, MemoryRows, choose_coordinates, spanned
+from eosparse.rows import Coordinates, MemoryRows, Table, choose_coordinates, spanned
 
 # With fewer rows per column than this, "auto" shrinks the covariance.
 ROWS_PER_COLUMN = 5.0
@@ -51,8 +51,11 @@ BOLD_EFFICIENCY = 0.4
 _BOLDER_EFFICIENCIES = (0.55, 0.4, 0.2)
 # How often "auto" may double alpha to escape a collapse.
 _MOST_RELAXATIONS = 5
-# Up to this many numbers (128 MB) the working coordinates are kept; beyond, made block by block.
-_LARGEST_COPY = 2**24
+# A part of all rows on which the alternation runs first, how many times the sample that finds the
+# start that part must have to be worth it, and how many numbers (64 MB) it may hold at most.
+_WARMING_SHARE = 1 / 16
+_LEAST_WARMING = 2
+_MOST_WARMING_NUMBERS = 2**23
 
 
 @dataclass(frozen=True)
@@ -71,27 +74,25 @@ class FitOptions:
 
 
 def fit_gaussian(
-    values: FloatArray,
-    prior: FloatArray | None,
+    table: Table,
     options: FitOptions,
     random_state: np.random.RandomState,
     feature_names: list[str],
 ) -> GaussianFit:
     """Fit the Gaussian error to rows, as the options say."""
-    mass = np.ones(len(values)) if prior is None else prior
-    sample = _sample(mass, values.shape[1])
-    coordinates = choose_coordinates(values[sample], mass[sample])
+    sample = _sample(table, _sample_size(table))
+    coordinates = choose_coordinates(sample.values, sample.mass)
     _check_range(coordinates, feature_names)
     if options.structure == "full":
-        coordinates = _span(coordinates, values, mass, sample)
-    problem = _Problem(values, prior, mass, sample, coordinates, options, random_state)
+        coordinates = _span(coordinates, table, sample)
+    problem = _Problem(table, sample, coordinates, options, random_state)
     try:
         return problem.fit()
     except CollapseError:
         may_shrink = options.structure == "full" and options.shrinkage == "auto"
         if not may_shrink or not problem.is_alpha_free or problem.shrinkage > 0.0:
             raise
-    columns = _most_dependent(coordinates, values[sample], feature_names)
+    columns = _most_dependent(coordinates, sample.values, feature_names)
     warn_caller(
         "every fit of the covariance collapses onto a few rows. The bulk of the rows may be tied, "
         f"or satisfy an almost exact linear relation between columns (most of all {columns}), or "
@@ -106,26 +107,30 @@ def fit_gaussian(
 
 
 @dataclass(frozen=True)
+class _Sample:
+    """Some rows that count, and their prior weights."""
+
+    values: FloatArray
+    mass: FloatArray
+
+
+@dataclass(frozen=True)
 class _Problem:
     """The rows and the options, with the choices that follow from them."""
 
-    values: FloatArray
-    prior: FloatArray | None
-    mass: FloatArray
-    sample: IntArray
+    table: Table
+    sample: _Sample
     coordinates: Coordinates
     options: FitOptions
     random_state: np.random.RandomState
 
     @property
     def n_rows(self) -> float:
-        return float(self.mass.sum())
+        return self.table.mass
 
     @cached_property
-    def rows(self) -> MemoryRows:
-        if self.values.size > _LARGEST_COPY:
-            return MemoryRows(self.values, self.prior, self.coordinates)
-        return MemoryRows(self.coordinates(self.values), self.prior)
+    def rows(self) -> Table:
+        return self.table.prepared(self.coordinates)
 
     @cached_property
     def shrinkage(self) -> float:
@@ -142,8 +147,8 @@ class _Problem:
     @cached_property
     def _bounded_scatter(self) -> tuple[FloatArray, float]:
         """Scatter in which no row weighs more than the median one, and its effective size."""
-        mass = self.mass[self.sample]
-        working = self.coordinates(self.values[self.sample])
+        mass = self.sample.mass
+        working = self.coordinates(self.sample.values)
         centred = working - weighted_quantiles(working, mass, (0.5,))
         squares = np.einsum("ij,ij->i", centred, centred)
         # Rows equal to the centre, which may be most of them, say nothing about a typical distance.
@@ -225,7 +230,7 @@ class _Problem:
             model,
             self.rows,
             alpha,
-            start,
+            self._warmed(model, alpha, start),
             tol=options.tol,
             max_iter=options.max_iter,
             callback=options.callback,
@@ -233,6 +238,24 @@ class _Problem:
         if result.status is Status.COLLAPSED:
             _ = result.theta  # raises, with the reason and the remedy
         return GaussianFit(self.coordinates, model, result, self.n_rows)
+
+    def _warmed(self, model: GaussianError, alpha: float, start: Normal) -> Normal:
+        """Bring a start close to the end of its way, on a part of the rows."""
+        if self._warming_rows is None:
+            return start
+        result = alternate(model, self._warming_rows, alpha, start, tol=1e-9, max_iter=60)
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return start if result.status is Status.COLLAPSED else result.theta
+
+    @cached_property
+    def _warming_rows(self) -> MemoryRows | None:
+        most = _MOST_WARMING_NUMBERS // self.coordinates.n_features
+        size = min(int(self.table.n_present * _WARMING_SHARE), most)
+        if size < _LEAST_WARMING * len(self.sample.mass):
+            return None
+        part = _sample(self.table, size)
+        return MemoryRows(part.values, part.mass, self.coordinates)
 
     def _fit_perplexity(
         self, model: GaussianError, dimension: float, perplexity: float
@@ -268,18 +291,29 @@ class _Problem:
         start = self.options.start
         if isinstance(start, str) and start == "deterministic":
             return self._searched(model, coupling, dimension)
-        weights: FloatArray = np.ones(len(self.values))
-        if isinstance(start, str) and start == "random":
-            weights = self.random_state.uniform(size=len(self.values))
-        elif not isinstance(start, str):
-            weights = start
-        return [(coupling, solve_from_weights(model, self.rows, weights))]
+        rows: Rows[FloatArray] = self.rows
+        if not (isinstance(start, str) and start == "uniform"):
+            rows = self._reweighted(start)
+        return [(coupling, solve_from_prior(model, rows))]
+
+    def _reweighted(self, start: str | FloatArray) -> MemoryRows:
+        """Return the rows with random or given weights in addition to their own."""
+        if not isinstance(self.rows, MemoryRows):
+            raise ValueError(
+                "start: random or given weights need the rows in memory. Use 'deterministic' or "
+                "'uniform'."
+            )
+        weights = start
+        if isinstance(weights, str):
+            weights = self.random_state.uniform(size=len(self.rows.values))
+        own = self.rows.prior
+        return replace(self.rows, prior=weights if own is None else weights * own)
 
     def _searched(
         self, model: GaussianError, coupling: float, dimension: float
     ) -> list[tuple[float, Normal]]:
         """Return the best of several robust starts, found on the sample, bolder ones first."""
-        values, mass = self.coordinates(self.values[self.sample]), self.mass[self.sample]
+        values, mass = self.coordinates(self.sample.values), self.sample.mass
         search = StartSearch(model, values, mass, MemoryRows(values, mass))
         best = search.best(model.alpha(self._on_sample(coupling, dimension)))
         bolder = self._bolder(search, best, dimension)
@@ -298,13 +332,13 @@ class _Problem:
 
     def _on_sample(self, coupling: float, dimension: float) -> float:
         """Return c as the rows of the sample, if fewer than all, can bear it."""
-        if len(self.sample) == len(self.values):
+        if len(self.sample.mass) == self.table.n_present:
             return coupling
         return min(coupling, self._stable(dimension, self._sample_size))
 
     @property
     def _sample_size(self) -> float:
-        return float(self.mass[self.sample].sum())
+        return float(self.sample.mass.sum())
 
     def _bolder(
         self, search: StartSearch, found: Candidate | None, dimension: float
@@ -367,22 +401,22 @@ def _corrected_log_det(found: Candidate) -> float:
     return theta.log_det - len(theta.location) * float(np.log(1 - found.coupling))
 
 
-def _sample(mass: FloatArray, n_features: int) -> IntArray:
-    """Evenly spaced rows that count, enough to choose coordinates and a start."""
-    present = np.flatnonzero(mass > 0)
-    size = max(1000, 20 * min(n_features, len(present)))
-    if len(present) <= 2 * size:
-        return present
-    return present[np.linspace(0, len(present) - 1, size).astype(np.intp)]
+def _sample_size(table: Table) -> int:
+    """Rows that are enough to choose coordinates and a start."""
+    size = max(1000, 20 * min(table.n_features, table.n_present))
+    return size if table.n_present > 2 * size else table.n_present
 
 
-def _span(
-    coordinates: Coordinates, values: FloatArray, mass: FloatArray, sample: IntArray
-) -> Coordinates:
+def _sample(table: Table, size: int) -> _Sample:
+    """Evenly spaced rows that count."""
+    return _Sample(*table.take(np.linspace(0, table.n_present - 1, size).astype(np.intp)))
+
+
+def _span(coordinates: Coordinates, table: Table, sample: _Sample) -> Coordinates:
     """Reduce to the span of the rows; all rows are asked only if the sample is deficient."""
-    reduced = spanned(coordinates, values[sample], mass[sample])
-    if reduced.basis is not None and len(sample) < len(values):
-        return spanned(coordinates, values[mass > 0], mass[mass > 0])
+    reduced = spanned(coordinates, MemoryRows(sample.values, sample.mass))
+    if reduced.basis is not None and len(sample.mass) < table.n_present:
+        return spanned(coordinates, table)
     return reduced
 
 

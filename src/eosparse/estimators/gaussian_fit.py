@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from eosparse.core import FloatArray, Result
-from eosparse.errors import GaussianError, Normal
+from eosparse.core import FloatArray, Result, Rows
+from eosparse.errors import GaussianError, Moments, Normal, weighted_moments
 from eosparse.inference import DistanceLaw, FittedGamma, ScaledF, SelfPull
-from eosparse.rows import Coordinates, MemoryRows
+from eosparse.rows import Coordinates
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,11 @@ class GaussianFit:
         raw = self.coordinates.covariance(self.theta.covariance, self.model.off_span_variance)
         return raw / (1 - self.coupling)
 
-    def rows(self, values: FloatArray, prior: FloatArray | None = None) -> MemoryRows:
-        """Rows in working coordinates."""
-        return MemoryRows(values, prior, self.coordinates)
-
     def uncorrected_distances(self, values: FloatArray) -> FloatArray:
-        """Squared distances m in the metric of V."""
-        distances = self.rows(values).map(self.theta.mahalanobis)
+        """Squared distances m of some rows in the metric of V."""
+        distances = self.theta.mahalanobis(self.coordinates(values))
         if self.coordinates.basis is not None:
-            off = MemoryRows(values, None, self.coordinates.off_span).map(np.asarray)
-            distances = distances + off / self.model.off_span_variance
+            distances += self.coordinates.off_span(values) / self.model.off_span_variance
         return distances
 
     def distances(self, values: FloatArray) -> FloatArray:
@@ -103,17 +98,25 @@ class GaussianFit:
         inside = scaled @ basis - self.theta.location
         return np.asarray(inside @ _inverse_root(self.theta.covariance) @ basis.T)
 
-    def law(self, uncorrected: FloatArray, weights: FloatArray) -> DistanceLaw:
+    def law(self, uncorrected: Rows[FloatArray]) -> DistanceLaw:
         """Law of the distance of a new row that belongs, from those of the training rows."""
-        loo = self.pull.undone(uncorrected)
-        mean = float(weights @ loo)
+
+        def one(distances: FloatArray, prior: FloatArray | None) -> Moments:
+            weights = self.pull.weights(distances)
+            if prior is not None:
+                weights *= prior
+            both = np.column_stack([distances, self.pull.undone(distances)])
+            return weighted_moments(both, weights, diagonal=True)
+
+        moments = uncorrected.fold(one)
+        mean, variance = float(moments.mean[1]), float(moments.scatter[1])
         if self.model.structure == "full" and self.model.shrinkage == 0.0:
             size = self.result.effective_size
             law = ScaledF.of_fit(self.coordinates.rank, size, self.coupling)
             return law.matched(mean, self.pull)
         # The weights fall with m; what they do to the law of loo follows from the slope of m.
-        slope = (1 - self.coupling) * (float(weights @ uncorrected) / max(mean, 1e-300)) ** 2
-        return FittedGamma.of_weighted(loo, weights, self.coupling / 2 * slope)
+        slope = (1 - self.coupling) * (float(moments.mean[0]) / max(mean, 1e-300)) ** 2
+        return FittedGamma.of_weighted(mean, variance, self.coupling / 2 * slope)
 
 
 def _inverse_root(matrix: FloatArray) -> FloatArray:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Literal, Protocol
 
 import numpy as np
 
-from eosparse.core import BoolArray, FloatArray
-from eosparse.errors import weighted_quantiles
+from eosparse.core import FloatArray, Rows
 from eosparse.estimators.gaussian_fit import GaussianFit
-from eosparse.inference import DistanceLaw, benjamini_hochberg
+from eosparse.inference import DistanceLaw, rejected_mass
+from eosparse.rows import MemoryRows
 
 RuleKind = Literal["fdr", "level", "weight_cut", "contamination"]
 
@@ -28,76 +29,156 @@ class Rule:
     value: float
 
 
+class Distances(Rows[FloatArray], Protocol):
+    """Uncorrected squared distances of the rows of a fit, wherever they live."""
+
+    @property
+    def mass(self) -> float:
+        """Sum of the prior weights."""
+        ...
+
+
 @dataclass(frozen=True)
 class ReadOut:
-    """Statements about the rows of a fit.
+    """What a fit says about the rows it was made from.
 
     Attributes
     ----------
-    distances : array of shape (n_samples,)
-        Corrected squared distances.
-    weights : array of shape (n_samples,)
-        EOS weights, summing to one.
-    p_values : array of shape (n_samples,)
-        Of the hypothesis that the row belongs, each row judged by the fit without it.
+    fit : GaussianFit
+        The fit.
     law : DistanceLaw
         Law of the distance of a new row that belongs.
     cut : float
-        Rows farther than this are flagged.
+        Rows with a larger (corrected) distance are flagged.
+    uncorrected : Distances
+        Uncorrected distances of the rows.
     """
 
-    distances: FloatArray
-    weights: FloatArray
-    p_values: FloatArray
+    fit: GaussianFit
     law: DistanceLaw
     cut: float
+    uncorrected: Distances
+
+    def weights(self, uncorrected: FloatArray) -> FloatArray:
+        """EOS weights of training rows, for prior weights of one."""
+        return self.fit.pull.weights(uncorrected)
+
+    def p_values(self, uncorrected: FloatArray) -> FloatArray:
+        """P-values of training rows, each judged by the fit without it."""
+        return self.law.p_values(self.fit.pull.undone(uncorrected))
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """What is said about each training row, where they are in memory."""
+
+    read_out: ReadOut
+    rows: MemoryRows
 
     @property
-    def is_outlier(self) -> BoolArray:
-        """Which rows are flagged."""
-        flagged: BoolArray = self.distances > self.cut
-        return flagged
+    def distances(self) -> FloatArray:
+        """Corrected squared distances."""
+        return (1 - self.read_out.fit.coupling) * self.rows.values
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """EOS weights, summing to one."""
+        weights = self.read_out.weights(self.rows.values)
+        return weights if self.rows.prior is None else weights * self.rows.prior
+
+    @cached_property
+    def p_values(self) -> FloatArray:
+        """P-values; with very few rows a near row's pull may outweigh its distance, but they rank
+        as the distances do."""
+        order = np.argsort(self.rows.values, kind="stable")
+        p_values = np.empty(len(order))
+        p_values[order] = np.minimum.accumulate(self.read_out.p_values(self.rows.values[order]))
+        return p_values
 
 
-def read_out(fit: GaussianFit, values: FloatArray, mass: FloatArray, rule: Rule) -> ReadOut:
-    """Judge the rows that a fit was made from."""
-    uncorrected = fit.uncorrected_distances(values)
-    weights = fit.pull.weights(uncorrected) * mass
-    law = fit.law(uncorrected, weights)
-    # With very few rows a near row's pull may outweigh its distance; p-values still rank alike.
-    order = np.argsort(uncorrected, kind="stable")
-    loo = np.empty_like(uncorrected)
-    loo[order] = np.maximum.accumulate(fit.pull.undone(uncorrected[order]))
-    p_values = law.p_values(loo)
-    distances = (1 - fit.coupling) * uncorrected
-    cut = _cut(fit, distances, p_values, mass, law, rule)
-    return ReadOut(distances, weights, p_values, law, cut)
-
-
-def _cut(
-    fit: GaussianFit,
-    distances: FloatArray,
-    p_values: FloatArray,
-    mass: FloatArray,
-    law: DistanceLaw,
-    rule: Rule,
-) -> float:
+def read_out(fit: GaussianFit, uncorrected: Distances, rule: Rule) -> ReadOut:
+    """Find the law of the distances, and the cut that a rule asks for."""
+    law = fit.law(uncorrected)
     if rule.kind == "weight_cut":
-        return fit.distance_at_weight(rule.value)
+        return ReadOut(fit, law, fit.distance_at_weight(rule.value), uncorrected)
     if rule.kind == "contamination":
-        return _farthest_share(distances, mass, rule.value)
+        between = _farthest_share(uncorrected, rule.value)
+        return ReadOut(fit, law, (1 - fit.coupling) * between, uncorrected)
     level = rule.value
     if rule.kind == "fdr":
-        guarded = rule.value / TAIL_GUARD
-        largest = benjamini_hochberg(p_values, guarded, mass)
-        rejected = float(mass[p_values <= largest].sum()) if largest > 0 else 0.0
-        # What the next row would have needed: with nothing rejected, the level of a first one.
-        level = guarded * max(rejected, 1.0) / float(mass.sum())
-    return float((1 - fit.coupling) * fit.pull.done(np.array([law.distance_at(level)]))[0])
+        level = _guarded_level(fit, law, uncorrected, rule.value)
+    cut = float(_training_distance(fit, law, np.array([level]))[0])
+    return ReadOut(fit, law, (1 - fit.coupling) * cut, uncorrected)
 
 
-def _farthest_share(distances: FloatArray, mass: FloatArray, share: float) -> float:
+def _training_distance(fit: GaussianFit, law: DistanceLaw, levels: FloatArray) -> FloatArray:
+    """Uncorrected distances of training rows with given p-values."""
+    return fit.pull.done(law.distance_at(levels))
+
+
+def _guarded_level(fit: GaussianFit, law: DistanceLaw, uncorrected: Distances, fdr: float) -> float:
+    """Return the level at which a false-discovery rate is kept."""
+    guarded = fdr / TAIL_GUARD
+
+    def count(levels: FloatArray) -> FloatArray:
+        return _mass_beyond(uncorrected, _training_distance(fit, law, levels))
+
+    rejected = rejected_mass(count, uncorrected.mass, guarded)
+    # What the next row would have needed: with nothing rejected, the level of a first one.
+    return guarded * max(rejected, 1.0) / uncorrected.mass
+
+
+def _mass_beyond(uncorrected: Distances, cuts: FloatArray) -> FloatArray:
+    """Return the mass of the rows beyond each cut."""
+
+    def one(distances: FloatArray, prior: FloatArray | None) -> FloatArray:
+        beyond = (distances > cut for cut in cuts)
+        if prior is None:
+            return np.array([float(np.count_nonzero(rows)) for rows in beyond])
+        return np.array([float(prior[rows].sum()) for rows in beyond])
+
+    return uncorrected.fold(one)
+
+
+# How many cuts are tried in one pass over the rows.
+_N_CUTS = 64
+
+
+def _farthest_share(uncorrected: Distances, share: float) -> float:
     """Half-way between the last kept and the first flagged distance."""
-    kept = weighted_quantiles(distances, mass, (1 - share,)).item()
-    beyond = distances[(distances > kept) & (mass > 0)]
-    return float((kept + beyond.min()) / 2) if beyond.size else float(kept)
+    wanted = share * uncorrected.mass * (1 + 1e-12)
+    low, high = 0.0, _around(uncorrected, np.inf).below
+    if _mass_beyond(uncorrected, np.zeros(1))[0] <= wanted:
+        high = low
+    while high - low > 1e-14 * high:
+        cuts = np.linspace(low, high, _N_CUTS + 1)
+        is_enough = _mass_beyond(uncorrected, cuts[1:]) <= wanted
+        first = int(np.argmax(is_enough))  # of the last one it is certain
+        if (cuts[first], cuts[first + 1]) == (low, high):
+            break
+        low, high = float(cuts[first]), float(cuts[first + 1])
+    around = _around(uncorrected, high)
+    return (around.below + around.above) / 2 if np.isfinite(around.above) else around.below
+
+
+@dataclass(frozen=True)
+class _Around:
+    """Largest distance up to a cut, and smallest beyond it."""
+
+    below: float
+    above: float
+
+    def __add__(self, other: _Around) -> _Around:
+        return _Around(max(self.below, other.below), min(self.above, other.above))
+
+
+def _around(uncorrected: Distances, cut: float) -> _Around:
+    def one(distances: FloatArray, prior: FloatArray | None) -> _Around:
+        counted = distances if prior is None else distances[prior > 0]
+        near = counted <= cut
+        return _Around(
+            float(counted.max(where=near, initial=0.0)),
+            float(counted.min(where=~near, initial=np.inf)),
+        )
+
+    return uncorrected.fold(one)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.cluster import kmeans_plusplus
 
-from eosparse.core import FloatArray, IntArray, Result, alternate, solve_from_weights
+from eosparse.core import FloatArray, IntArray, Result, alternate, solve_from_prior
 from eosparse.errors import Boxes, BoxLabelError, Labelled, SPAError, bisected, box_sums
 from eosparse.estimators.folds import splits
 from eosparse.inference import mean_area
@@ -163,7 +163,7 @@ def fit_labels(
     """Fit the label probabilities of the boxes, weighing the rows by the errors of their labels."""
     model = BoxLabelError(table.class_shares, pseudo_mass=table.pseudo_mass)
     rows = LabelledRows(affiliations, table.classes, table.prior)
-    start = solve_from_weights(model, rows, np.full(len(affiliations), 1 / table.prior.sum()))
+    start = solve_from_prior(model, replace(rows, prior=table.prior / table.prior.sum()))
     grouped = rows.by_class() if simplex == "per-class" else rows
     return model, alternate(model, grouped, alpha, start, tol=tol, max_iter=max_iter)
 

@@ -7,7 +7,7 @@ from eosparse.inference.distance_law import (
     SelfPull,
 )
 from eosparse.inference.explanation import Explanation
-from eosparse.inference.false_discovery import benjamini_hochberg
+from eosparse.inference.false_discovery import rejected_mass
 from eosparse.inference.label_noise import (
     LabelNoise,
     calibrated,
@@ -26,11 +26,11 @@ __all__ = [
     "ScaledF",
     "SelfPull",
     "area_under_curve",
-    "benjamini_hochberg",
     "calibrated",
     "estimate_label_noise",
     "mean_area",
     "most_likely_wrong",
     "probability_wrong",
+    "rejected_mass",
     "rising_with",
 ]

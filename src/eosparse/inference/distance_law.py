@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from scipy.special import fdtrc, fdtri, gammaincc, gammainccinv
-from scipy.stats import f as f_law
+from scipy.special import betaincinv, fdtrc, fdtri, gammaincc, gammainccinv
 
 from eosparse.core import FloatArray
 
@@ -24,8 +23,8 @@ class DistanceLaw(Protocol):
         """Return the probability of a distance at least as large."""
         ...
 
-    def distance_at(self, level: float, /) -> float:
-        """Return the distance with a given p-value."""
+    def distance_at(self, levels: FloatArray, /) -> FloatArray:
+        """Return the distances with given p-values."""
         ...
 
 
@@ -121,9 +120,12 @@ class ScaledF:
         p: FloatArray = fdtrc(self.n_dimensions, self._tail, scaled)
         return p
 
-    def distance_at(self, level: float) -> float:
-        """Return the distance with a given p-value."""
-        return float(self._scale * f_law.isf(level, self.n_dimensions, self._tail))
+    def distance_at(self, levels: FloatArray) -> FloatArray:
+        """Return the distances with given p-values."""
+        # F's upper tail by the beta law's lower one, which keeps its digits.
+        z = np.maximum(betaincinv(self._tail / 2, self.n_dimensions / 2, levels), 1e-300)
+        distances: FloatArray = self._scale * (self._tail / self.n_dimensions) * (1 - z) / z
+        return distances
 
     @property
     def _tail(self) -> float:
@@ -149,22 +151,22 @@ class FittedGamma:
     scale: float
 
     @classmethod
-    def of_weighted(cls, distances: FloatArray, weights: FloatArray, tilt: float) -> FittedGamma:
+    def of_weighted(cls, mean: float, variance: float, tilt: float) -> FittedGamma:
         """Match the weighted mean and variance of distances, and undo the weights' tilt.
 
         Outliers have no weight, so they do not spoil the fit. Weights proportional to
         ``exp(-tilt·distance)`` turn a gamma law with rate r into one with rate r + tilt.
         """
-        mean = max(float(weights @ distances), 1e-100)
-        variance = max(float(weights @ np.square(distances - mean)), 1e-12 * mean**2)
-        rate = mean / variance
-        return cls(mean**2 / variance, 1 / max(rate - tilt, 0.2 * rate))
+        mean = max(mean, 1e-100)
+        rate = mean / max(variance, 1e-12 * mean**2)
+        return cls(mean * rate, 1 / max(rate - tilt, 0.2 * rate))
 
     def p_values(self, distances: FloatArray) -> FloatArray:
         """Return the probability of a distance at least as large."""
         p: FloatArray = gammaincc(self.shape, np.asarray(distances) / self.scale)
         return p
 
-    def distance_at(self, level: float) -> float:
-        """Return the distance with a given p-value."""
-        return float(self.scale * gammainccinv(self.shape, level))
+    def distance_at(self, levels: FloatArray) -> FloatArray:
+        """Return the distances with given p-values."""
+        distances: FloatArray = self.scale * gammainccinv(self.shape, levels)
+        return distances

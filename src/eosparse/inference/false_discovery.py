@@ -1,31 +1,49 @@
-"""How many rows to flag: false-discovery control."""
+"""How many rows to flag: false-discovery control by counting alone, without sorting the rows."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from eosparse.core import FloatArray
 
+# Counts asked for at once: each question may be a pass over the rows.
+_N_GUESSES = 16
 
-def benjamini_hochberg(p_values: FloatArray, fdr: float, mass: FloatArray) -> float:
-    """Return the largest p-value to reject at a wanted false-discovery rate, 0 if none.
+
+def rejected_mass(count: Callable[[FloatArray], FloatArray], total: float, fdr: float) -> float:
+    """Return how many rows the procedure of Benjamini and Hochberg rejects.
+
+    It rejects the k smallest p-values for the largest k with ``N(fdr·k/T) = k``, where N(p) is the
+    number of p-values up to p. N rises, so its value at anything above that k is a bound from
+    above, and bounds are followed down until one is met.
 
     Parameters
     ----------
-    p_values : array of shape (n_samples,)
-        One p-value per row.
+    count : callable
+        From falling levels to the number of p-values up to each, rows counted by their mass.
+    total : float
+        T, the mass of all rows.
     fdr : float
         Wanted rate.
-    mass : array of shape (n_samples,)
-        How many times each row counts.
 
     Examples
     --------
     >>> import numpy as np
-    >>> benjamini_hochberg(np.array([0.001, 0.8, 0.02, 0.3]), 0.05, np.ones(4))
-    0.02
+    >>> p = np.array([0.001, 0.8, 0.02, 0.3])
+    >>> rejected_mass(lambda levels: np.sum(p[:, None] <= levels, axis=0), 4.0, 0.05)
+    2.0
     """
-    order = np.argsort(p_values, kind="stable")
-    rank = np.cumsum(mass[order])
-    passing = np.flatnonzero((p_values[order] <= fdr * rank / rank[-1]) & (mass[order] > 0))
-    return float(p_values[order[passing[-1]]]) if passing.size else 0.0
+    most = total
+    while most > 0:
+        guesses = most * (1e-9 / total) ** (np.arange(_N_GUESSES) / _N_GUESSES)
+        bound = most
+        for guess, counted in zip(guesses, count(fdr * guesses / total), strict=True):
+            if guess < bound:
+                break
+            bound = min(bound, float(counted))
+        if bound == most:
+            return most
+        most = bound
+    return 0.0

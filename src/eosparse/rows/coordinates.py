@@ -12,6 +12,7 @@ import numpy as np
 
 from eosparse.core import FloatArray
 from eosparse.errors import centre_and_spread, weighted_moments
+from eosparse.rows.table import Table
 
 # Beyond this many spreads a row is as far as can be; its square still fits a float.
 _FARTHEST = 1e60
@@ -52,9 +53,15 @@ class Coordinates:
         return self.n_features if self.basis is None else self.basis.shape[1]
 
     def scaled(self, values: FloatArray) -> FloatArray:
-        """Centre and scale the columns, in float64."""
+        """Centre and scale the columns, in float64.
+
+        Columns are laid out one after the other: with few of them, that is several times faster
+        to work on than rows.
+        """
+        scaled = np.empty(values.shape, order="F")
         with np.errstate(over="ignore"):
-            scaled = (values - self.origin) / self.scale
+            np.subtract(values, self.origin, out=scaled)
+            scaled /= self.scale
         return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled)
 
     def __call__(self, values: FloatArray) -> FloatArray:
@@ -105,22 +112,29 @@ def choose_coordinates(values: FloatArray, mass: FloatArray) -> Coordinates:
     return Coordinates(sample[middle], unit * np.where(deviation > 0, deviation, 1.0))
 
 
-def spanned(coordinates: Coordinates, values: FloatArray, mass: FloatArray) -> Coordinates:
+def spanned(coordinates: Coordinates, table: Table) -> Coordinates:
     """Return the coordinates reduced to the span of the rows, if that is smaller.
 
     Each row is first brought to unit length, which changes no span, so that one enormous row
     cannot make all others look like rounding.
     """
-    scaled = coordinates.scaled(values)
-    length = np.linalg.norm(scaled, axis=1)
-    directions = (
-        scaled[length > 0] * (np.sqrt(mass) / np.where(length > 0, length, 1.0))[length > 0, None]
-    )
-    if len(directions) >= coordinates.n_features:
-        squares, vectors = np.linalg.eigh(directions.T @ directions)
+
+    def directions(values: FloatArray, prior: FloatArray | None) -> FloatArray:
+        scaled = coordinates.scaled(values)
+        length = np.linalg.norm(scaled, axis=1)
+        mass = np.ones(len(values)) if prior is None else prior
+        return scaled * (np.sqrt(mass) / np.where(length > 0, length, np.inf))[:, None]
+
+    def products(values: FloatArray, prior: FloatArray | None) -> FloatArray:
+        found = directions(values, prior)
+        return found.T @ found
+
+    if table.n_present >= coordinates.n_features:
+        squares, vectors = np.linalg.eigh(table.fold(products))
         singular, vectors = np.sqrt(np.maximum(squares, 0.0))[::-1], vectors[:, ::-1]
     else:
-        _, singular, transposed = np.linalg.svd(directions, full_matrices=False)
+        values, mass = table.take(np.arange(table.n_present))
+        _, singular, transposed = np.linalg.svd(directions(values, mass), full_matrices=False)
         vectors = transposed.T
     rank = int(np.count_nonzero(singular > _RANK_TOLERANCE * max(singular, default=1.0)))
     if rank == coordinates.n_features:

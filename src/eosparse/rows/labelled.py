@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, Rows, Strata
+from eosparse.core import FloatArray, IntArray, Mergeable, Rows, Strata, counts
 from eosparse.errors import Labelled
 from eosparse.rows.memory import block_slices
+from eosparse.rows.side_by_side import folded
 
 Block = TypeVar("Block")
+Part = TypeVar("Part", bound=Mergeable)
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,15 @@ class LabelledRows:
     classes: IntArray
     prior: FloatArray
 
-    def blocks(self) -> Iterator[tuple[Labelled, FloatArray]]:
-        """Yield the blocks with their prior weights."""
-        for part in block_slices(self.values.shape):
-            yield Labelled(self.values[part], self.classes[part]), self.prior[part]
+    def fold(self, kernel: Callable[[Labelled, FloatArray | None], Part]) -> Part:
+        """Apply a kernel to every block, side by side, and merge the results in order."""
+
+        def one(part: slice) -> Part | None:
+            prior = self.prior[part]
+            block = Labelled(self.values[part], self.classes[part])
+            return kernel(block, prior) if counts(prior) else None
+
+        return folded(block_slices(self.values.shape), one)
 
     def by_class(self) -> Strata[Labelled]:
         """Return the same rows with one simplex per class."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray
+from eosparse.core import FloatArray, IntArray, Mergeable, counts
+from eosparse.rows.side_by_side import folded, in_order, single_threaded_blas
+
+Part = TypeVar("Part", bound=Mergeable)
 
 
 def _as_float64(values: FloatArray) -> FloatArray:
@@ -19,9 +23,12 @@ BLOCK_NUMBERS = 2**17
 
 
 def block_slices(shape: tuple[int, ...], block_numbers: int = BLOCK_NUMBERS) -> Iterator[slice]:
-    """Yield slices of the rows of an array, each of about `block_numbers` numbers."""
-    n_rows, n_columns = shape
-    size = max(256, block_numbers // max(n_columns, 1))
+    """Yield slices of the rows of an array, each of about `block_numbers` numbers.
+
+    Statistics may be matrices of the columns: a block has a few times as many rows as that.
+    """
+    n_rows, n_columns = shape[0], max((1, *shape[1:]))
+    size = max(256, block_numbers // n_columns, 4 * n_columns)
     for start in range(0, n_rows, size):
         yield slice(start, start + size)
 
@@ -32,7 +39,7 @@ class MemoryRows:
 
     Attributes
     ----------
-    values : array of shape (n_samples, n_features)
+    values : array of shape (n_samples, n_features) or (n_samples,)
         The rows, as they were given.
     prior : array of shape (n_samples,) or None
         Prior weights.
@@ -47,12 +54,50 @@ class MemoryRows:
     prepare: Callable[[FloatArray], FloatArray] = _as_float64
     block_numbers: int = BLOCK_NUMBERS
 
-    def blocks(self) -> Iterator[tuple[FloatArray, FloatArray | None]]:
-        """Yield the prepared blocks with their prior weights."""
-        for part in block_slices(self.values.shape, self.block_numbers):
-            prior = None if self.prior is None else self.prior[part]
-            yield self.prepare(self.values[part]), prior
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.values.shape[1])
 
-    def map(self, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """Apply a function of a prepared block to all rows, in order."""
-        return np.concatenate([function(block) for block, _ in self.blocks()])
+    @property
+    def n_present(self) -> int:
+        """Number of rows that count."""
+        return len(self.values) if self.prior is None else int(np.count_nonzero(self.prior))
+
+    @property
+    def mass(self) -> float:
+        """Sum of the prior weights."""
+        return float(len(self.values)) if self.prior is None else float(self.prior.sum())
+
+    def fold(self, kernel: Callable[[FloatArray, FloatArray | None], Part]) -> Part:
+        """Apply a kernel to every prepared block, side by side; merge the results in order."""
+
+        def one(part: slice) -> Part | None:
+            prior = None if self.prior is None else self.prior[part]
+            return kernel(self.prepare(self.values[part]), prior) if counts(prior) else None
+
+        return folded(self._slices(), one)
+
+    def mapped(self, function: Callable[[FloatArray], FloatArray]) -> MemoryRows:
+        """Return rows of one number each: a function of the prepared blocks."""
+
+        def one(part: slice) -> FloatArray:
+            return function(self.prepare(self.values[part]))
+
+        with single_threaded_blas() as n_threads:
+            numbers = np.concatenate(list(in_order(self._slices(), one, n_threads=n_threads)))
+        return MemoryRows(numbers, self.prior)
+
+    def prepared(self, prepare: Callable[[FloatArray], FloatArray]) -> MemoryRows:
+        """Return the same rows, prepared in another way."""
+        return replace(self, prepare=prepare)
+
+    def take(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return some of the rows that count, by their number among these, with prior weights."""
+        if self.prior is None:
+            return self.values[numbers], np.ones(len(numbers))
+        present = np.flatnonzero(self.prior > 0)[numbers]
+        return self.values[present], self.prior[present]
+
+    def _slices(self) -> Iterator[slice]:
+        return block_slices(self.values.shape, self.block_numbers)

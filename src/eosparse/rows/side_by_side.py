@@ -1,0 +1,92 @@
+"""Blocks side by side: as many threads as BLAS would use, each with a BLAS of one thread.
+
+BLAS spreads one small product over all cores and waits for them again and again; whole blocks
+spread better. NumPy releases the interpreter while it computes, so threads are enough.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache, reduce
+from threading import Lock
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+from eosparse.core import Mergeable
+
+Item = TypeVar("Item")
+Part = TypeVar("Part", bound=Mergeable)
+Value = TypeVar("Value")
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _Limit:
+    """BLAS's own threads are a setting of the process: whoever comes first lowers it, the last
+    one to leave restores it."""
+
+    def __init__(self) -> None:
+        self.lock, self.depth, self.n_threads = Lock(), 0, 1
+        self.context: Any = None
+
+    def enter(self) -> int:
+        with self.lock:
+            if self.depth == 0:
+                infos = _blas().info()
+                self.n_threads = max((info["num_threads"] for info in infos), default=1)
+                self.context = _blas().limit(limits=1)
+            self.depth += 1
+            return self.n_threads
+
+    def leave(self) -> None:
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0:
+                self.context.restore_original_limits()
+
+
+_limit = _Limit()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[int]:
+    """Give BLAS one thread; yields the number that it had, which blocks may use instead."""
+    n_threads = _limit.enter()
+    try:
+        yield n_threads
+    finally:
+        _limit.leave()
+
+
+def in_order(
+    items: Iterable[Item], function: Callable[[Item], Value], *, n_threads: int
+) -> Iterator[Value]:
+    """Apply a function to items side by side; yield the results in order, few at a time."""
+    if n_threads == 1:
+        yield from map(function, items)
+        return
+    pool, pending = ThreadPoolExecutor(n_threads), deque[Future[Value]]()
+    try:
+        for item in items:
+            pending.append(pool.submit(function, item))
+            if len(pending) > 2 * n_threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def folded(items: Iterable[Item], kernel: Callable[[Item], Part | None]) -> Part:
+    """Apply a kernel to items side by side, and merge what it returns in order; None is nothing."""
+    with single_threaded_blas() as n_threads:
+        parts = in_order(items, kernel, n_threads=n_threads)
+        return reduce(operator.add, (part for part in parts if part is not None))

@@ -1,0 +1,39 @@
+"""What a table offers to a fit, wherever its rows live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, Self
+
+from eosparse.core import FloatArray, IntArray, Rows
+
+
+class Table(Rows[FloatArray], Protocol):
+    """Rows of numbers. Rows without prior weight do not count, and are not numbered."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        ...
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows that count."""
+        ...
+
+    @property
+    def mass(self) -> float:
+        """Sum of the prior weights."""
+        ...
+
+    def take(self, numbers: IntArray, /) -> tuple[FloatArray, FloatArray]:
+        """Return some rows that count, as they are, and their prior weights."""
+        ...
+
+    def prepared(self, prepare: Callable[[FloatArray], FloatArray], /) -> Self:
+        """Return the same rows with a function applied to each block, such as coordinates."""
+        ...
+
+    def mapped(self, function: Callable[[FloatArray], FloatArray], /) -> Self:
+        """Return rows of one number each: a function of the prepared blocks."""
+        ...
