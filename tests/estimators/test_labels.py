@@ -160,7 +160,8 @@ def test_weights_that_no_held_out_row_has_tried_are_not_used():
     X, y = load_breast_cancer(return_X_y=True)
     robust = EOSClassifier(GaussianNB()).fit(X, y)
     assert robust.alpha_ == np.inf
-    np.testing.assert_array_equal(robust.predict_proba(X), GaussianNB().fit(X, y).predict_proba(X))
+    plain = GaussianNB().fit(X, y)
+    np.testing.assert_allclose(robust.predict_proba(X), plain.predict_proba(X), atol=1e-6)
 
 
 def test_clean_labels_leave_the_plain_model():
