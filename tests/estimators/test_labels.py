@@ -9,12 +9,13 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -152,6 +153,15 @@ def test_doubtful_rows_lose_weight_around_any_learner(name):
     assert robust.is_out_of_fold_
     assert (np.diff(robust.objective_history_) <= 1e-9).all()
     assert robust.errors_.shape == robust.weights_.shape == (300,)
+
+
+def test_weights_that_no_held_out_row_has_tried_are_not_used():
+    """Where the first weighted pass is not kept, the model is the plain one."""
+    X, y = load_breast_cancer(return_X_y=True)
+    robust = EOSClassifier(GaussianNB()).fit(X, y)
+    assert robust.alpha_ == np.inf
+    plain = GaussianNB().fit(X, y)
+    np.testing.assert_allclose(robust.predict_proba(X), plain.predict_proba(X), atol=1e-6)
 
 
 def test_clean_labels_leave_the_plain_model():

@@ -473,8 +473,8 @@ def _held_out_fit(
 def _is_worth_it(
     problem: LabelledProblem, plain: Fitted[Prediction], result: Result[Fitted[Prediction]]
 ) -> bool:
-    """Whether the weights made held-out rows at least as easy to tell apart."""
-    if result.status is Status.COLLAPSED:
+    """Whether a weighted fit was kept, and left held-out rows as easy to tell apart."""
+    if result.status is Status.COLLAPSED or result.theta is plain:
         return False
     weighted = result.theta
     before, after = (
