@@ -13,6 +13,7 @@ from eosparse.estimators import (
     SPAClassifier,
     find_label_issues,
 )
+from eosparse.rows import open_rows
 
 __version__ = "0.1.0"
 
@@ -29,4 +30,5 @@ __all__ = [
     "SPAClassifier",
     "Status",
     "find_label_issues",
+    "open_rows",
 ]

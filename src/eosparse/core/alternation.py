@@ -350,7 +350,16 @@ def alternate(
             if not has_settled and n_passes < max_iter:  # a further step would never be visited
                 step = _next(model, theta, passed.statistics, alpha, accelerate)
                 has_settled = step.fall <= target
-            iteration = _iteration(passed.summary, theta, step, target, history, n_passes)
+            iteration = Iteration(
+                number=n_passes,
+                alpha=alpha,
+                objective=history[-1],
+                effective_size=passed.summary.kish_size,
+                theta=theta,
+                fall=np.nan if step is None else step.fall,
+                target=target,
+                resume=None if has_settled else _resumption(step, history, n_passes),
+            )
             stopped = callback is not None and callback(iteration)
             if has_settled:
                 return ended(Status.CONVERGED)
@@ -412,20 +421,12 @@ def _next(
     return _Step(foresight.further, solved, foresight.fall)
 
 
-def _iteration(
-    summary: WeightSummary,
-    theta: Theta,
-    step: _Step[Theta] | None,
-    target: float,
-    history: list[float],
-    n_passes: int,
-) -> Iteration[Theta]:
-    """Return what a callback sees."""
-    seen = (n_passes, summary.alpha, summary.objective, summary.kish_size, theta)
+def _resumption(
+    step: _Step[Theta] | None, history: list[float], n_passes: int
+) -> State[Theta] | None:
     if step is None:
-        return Iteration(*seen, target=target)
-    resume = State(step.theta, step.plain, tuple(history), n_passes)
-    return Iteration(*seen, step.fall, target, resume)
+        return None
+    return State(step.theta, step.plain, tuple(history), n_passes)
 
 
 # Rounding in the errors of badly conditioned data, relative to the objective.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,13 +18,10 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     _check_feature_names_in,
-    _check_sample_weight,
     check_is_fitted,
-    validate_data,
 )
 
 from eosparse.core import (
-    BoolArray,
     Callback,
     FloatArray,
     Status,
@@ -35,11 +34,15 @@ from eosparse.estimators.gaussian_choices import fit_gaussian
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import fit_options, flagging_rule
-from eosparse.estimators.read_out import TrainingRows, read_out
+from eosparse.estimators.read_out import Judgement, read_out
+from eosparse.estimators.table_input import (
+    memory_table,
+    new_table,
+    rows_in_memory,
+    training_table,
+)
 from eosparse.inference import Explanation
-from eosparse.rows import MemoryRows, block_slices, single_threaded_blas
-
-_FEWEST_ROWS = 4
+from eosparse.rows import FileRows, Table, is_on_disk, single_threaded_blas, write_parquet
 
 
 class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
@@ -95,6 +98,11 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
     callback : callable, optional
         Called with an `eosparse.core.Iteration` after each pass over all rows that is not taken
         back; returning True stops.
+    verbose : bool, default=False
+        Show progress on standard error: iteration, objective and time left.
+    checkpoint : path, optional
+        File to which the state is written after each pass over all rows. A fit that was killed
+        goes on from there when it is started again with the same rows and parameters.
     random_state : int, RandomState or None, default=None
         For random starts.
 
@@ -171,6 +179,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         tol: float = 1e-12,
         max_iter: int = 1000,
         callback: Callback | None = None,
+        verbose: bool = False,
+        checkpoint: str | Path | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.alpha = alpha
@@ -186,39 +196,42 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         self.tol = tol
         self.max_iter = max_iter
         self.callback = callback
+        self.verbose = verbose
+        self.checkpoint = checkpoint
         self.random_state = random_state
 
     def fit(
         self,
-        X: ArrayLike,
+        X: Any,
         y: object = None,  # noqa: ARG002  # scikit-learn's signature
-        sample_weight: ArrayLike | None = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Find location, covariance and weights, and flag the rows that do not belong.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The table; numbers without gaps.
+        X : array-like of shape (n_samples, n_features), path, opened rows or Dask collection
+            The table; numbers without gaps. Parquet, Arrow or CSV files, given as a path, glob
+            or folder, are streamed; `open_rows` chooses columns. Dask arrays and data frames are
+            visited where they lie.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
-            Prior weights. A weight of k equals the same row k times, 0 its absence.
+            Prior weights. A weight of k equals the same row k times, 0 its absence. Of rows on disk
+            the name of a column; of a Dask collection a Dask array in the same partitions.
 
         Returns
         -------
         EOSDetector
             The fitted detector.
         """
-        table = self._validated(X, sample_weight)
         rule = flagging_rule(self)
+        table = training_table(self, X, sample_weight)
         with single_threaded_blas():
             fit = self._fit(table)
-            uncorrected = table.mapped(fit.uncorrected_distances)
-            self._read_out = read_out(fit, uncorrected, rule)
-            self._training = TrainingRows(self._read_out, uncorrected)
+            self._read_out = read_out(fit, table.mapped(fit.uncorrected_distances), rule)
         warn_unless_converged(fit.result, self.max_iter)
-        self._dtype = table.values.dtype
+        self._dtype = table.dtype
         self.alpha_ = fit.result.alpha
         self.shrinkage_ = fit.model.shrinkage
         self.location_ = fit.location.astype(self._dtype)
@@ -236,25 +249,23 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         return self._read_out.fit
 
     @property
-    def weights_(self) -> FloatArray:
+    def weights_(self) -> Any:
         """Weights of the training rows, summing to one."""
-        return self._rows.weights.astype(self._dtype, copy=False)
+        return self._of_training("weights_")
 
     @property
-    def p_values_(self) -> FloatArray:
+    def p_values_(self) -> Any:
         """P-value of each training row, judged by the fit without it."""
-        return self._rows.p_values.astype(self._dtype, copy=False)
+        return self._of_training("p_values_")
 
     @property
-    def is_outlier_(self) -> BoolArray:
+    def is_outlier_(self) -> Any:
         """Which training rows are flagged."""
-        flagged: BoolArray = -self._rows.distances.astype(self._dtype, copy=False) < self.offset_
-        return flagged
+        return self._of_training("is_outlier_")
 
-    @property
-    def _rows(self) -> TrainingRows:
+    def _of_training(self, name: str) -> Any:
         check_is_fitted(self, "offset_")
-        return self._training
+        return self._read_out.of_training(name, self._dtype)
 
     @property
     def covariance_(self) -> FloatArray:
@@ -274,39 +285,98 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         labels: FloatArray = np.where(self.is_outlier_, -1, 1)
         return labels
 
-    def predict(self, X: ArrayLike) -> FloatArray:
+    def predict(self, X: Any) -> Any:
         """Return -1 for rows that do not belong and +1 for the others."""
-        labels: FloatArray = np.where(self.decision_function(X) < 0, -1, 1)
-        return labels
+        return self._judged(X, "predict", np.dtype(np.int64))
 
-    def decision_function(self, X: ArrayLike) -> FloatArray:
+    def decision_function(self, X: Any) -> Any:
         """Return `score_samples` minus the cut: negative for rows that do not belong."""
-        return self.score_samples(X) - self.offset_
+        return self._judged(X, "decision_function")
 
-    def score_samples(self, X: ArrayLike) -> FloatArray:
-        """Return minus the squared Mahalanobis distance: higher is more normal."""
-        values = self._new_rows(X)
-        return self._scores(values).astype(values.dtype)
+    def score_samples(self, X: Any) -> Any:
+        """Return minus the squared Mahalanobis distance: higher is more normal.
 
-    def mahalanobis(self, X: ArrayLike) -> FloatArray:
+        Parameters
+        ----------
+        X : array-like, path, opened rows or Dask collection
+            New rows. Those on disk are streamed, and the scores returned as an array; those of Dask
+            stay lazy. `write_scores` streams scores to a file.
+        """
+        return self._judged(X, "score_samples")
+
+    def mahalanobis(self, X: Any) -> Any:
         """Return squared distances in the metric of `covariance_`."""
-        return -self.score_samples(X)
+        return self._judged(X, "mahalanobis")
 
-    def p_values(self, X: ArrayLike) -> FloatArray:
+    def p_values(self, X: Any) -> Any:
         """Return p-values of new rows: the chance of lying as far out for a row that belongs.
 
         They allow for the estimated location and covariance, and do not depend on the batch.
         """
-        values = self._new_rows(X)
-        p: FloatArray = self._read_out.law.p_values(-self._scores(values)).astype(values.dtype)
-        return p
+        return self._judged(X, "p_values")
+
+    def _judged(self, X: Any, name: str, dtype: Any = None) -> Any:
+        check_is_fitted(self, "offset_")
+        table = new_table(self, X)
+        function = Judgement(self._read_out, name, table.dtype)
+        return table.mapped(function).column(dtype or table.dtype)
+
+    def write_scores(
+        self,
+        X: Any,
+        output: str | Path,
+        *,
+        keys: Sequence[str] = (),
+        overwrite: bool = False,
+    ) -> Path:
+        """Stream rows on disk past the detector, and write what it says of them to Parquet.
+
+        Parameters
+        ----------
+        X : path, glob, folder, list of paths, pyarrow Dataset or opened rows
+            New rows.
+        output : path
+            File to write: the keys, or the number of each row, and `eos_score`, `eos_p_value`,
+            `eos_weight` (a weight of 1 is that of an average training row) and `eos_is_outlier`.
+            It appears when it is complete, or not at all.
+        keys : sequence of str, optional
+            Columns that identify a row, copied to the output.
+        overwrite : bool, default=False
+            Whether an existing file may be replaced.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        check_is_fitted(self, "offset_")
+        if not is_on_disk(X):
+            raise TypeError(
+                "write_scores takes rows on disk; use score_samples and p_values for others."
+            )
+        table = new_table(self, X)
+        names = {
+            "eos_score": "score_samples",
+            "eos_p_value": "p_values",
+            "eos_weight": "relative_weights",
+            "eos_is_outlier": "is_outlier",
+        }
+        functions = {name: Judgement(self._read_out, what) for name, what in names.items()}
+        distances = table.mapped(self._fit_.uncorrected_distances)
+        return write_parquet(
+            cast(FileRows, distances),
+            output,
+            lambda m: {name: function.of(m) for name, function in functions.items()},
+            keys,
+            overwrite=overwrite,
+        )
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return standardised deviations, one per column, whose squares sum to the distance.
 
         Each is the column's own deviation, freed of what the other columns explain.
         """
-        values = self._new_rows(X)
+        values = rows_in_memory(self, X, "transform")
         deviations: FloatArray = self._fit_.deviations(values).astype(values.dtype)
         return deviations
 
@@ -328,7 +398,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         >>> [name for name, share in explanation.top(0, n=1)]
         ['x1']
         """
-        values = self._new_rows(X)
+        values = rows_in_memory(self, X, "explain")
         deviations = self._fit_.deviations(values)
         names = tuple(str(name) for name in _check_feature_names_in(self))
         return Explanation(deviations, names)
@@ -357,8 +427,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
             Flagged counts, effective sizes, weights and the plateau.
         """
         scratch = clone(self)
-        table = scratch._validated(X, sample_weight)
         rule = flagging_rule(scratch)
+        table = memory_table(scratch, X, sample_weight)
         fit = scratch._fit(table)
         visited = _visited_alphas(fit, alphas)
         rows = table.prepared(fit.coordinates)
@@ -372,7 +442,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
                 distances = table.mapped(step.uncorrected_distances)
                 judged = read_out(step, distances, rule)
                 flagged[i] = np.count_nonzero((1 - step.coupling) * distances.values > judged.cut)
-                weights[i] = judged.weights(distances.values) * mass
+                weights[i] = step.pull.weights(distances.values) * mass
         return AlphaPath(
             alphas=visited[: len(results)],
             n_flagged=flagged,
@@ -381,52 +451,15 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
             statuses=tuple(result.status for result in results),
         )
 
-    def _fit(self, table: MemoryRows) -> GaussianFit:
+    def _fit(self, table: Table) -> GaussianFit:
         names = [str(name) for name in _check_feature_names_in(self)]
         random_state = check_random_state(self.random_state)
-        return fit_gaussian(table, fit_options(self, len(table.values)), random_state, names)
-
-    def _scores(self, values: FloatArray) -> FloatArray:
-        rows = MemoryRows(values).mapped(self._fit_.distances)
-        scores: FloatArray = -rows.values
-        return scores
-
-    def _new_rows(self, X: ArrayLike) -> FloatArray:
-        check_is_fitted(self, "offset_")
-        values: FloatArray = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return values
-
-    def _validated(self, X: ArrayLike, sample_weight: ArrayLike | None) -> MemoryRows:
-        """Check the table and the prior weights."""
-        values: FloatArray = validate_data(
-            self,
-            X,
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=_FEWEST_ROWS,
-        )
-        if sample_weight is None:
-            _check_rows_differ(values)
-            return MemoryRows(values)
-        prior = _check_sample_weight(
-            sample_weight, values, dtype=np.float64, ensure_non_negative=True
-        )
-        if prior.sum() < _FEWEST_ROWS:
-            raise ValueError(
-                f"sample_weight counts rows, and sums to {prior.sum():g}: at least "
-                f"{_FEWEST_ROWS} are needed. Scale the weights so that their mean is about 1."
-            )
-        _check_rows_differ(values[prior > 0])
-        return MemoryRows(values, prior)
+        return fit_gaussian(table, fit_options(self, table), random_state, names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _check_rows_differ(values: FloatArray) -> None:
-    if all((values[part] == values[0]).all() for part in block_slices(values.shape)):
-        raise ValueError("all rows of X are equal: there is nothing to tell them apart by.")
 
 
 def _visited_alphas(fit: GaussianFit, alphas: ArrayLike | None) -> FloatArray:

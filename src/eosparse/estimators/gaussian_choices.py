@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -17,7 +18,9 @@ from eosparse.core import (
     Callback,
     CollapseError,
     FloatArray,
+    Iteration,
     Rows,
+    State,
     Status,
     alternate,
     solve_from_prior,
@@ -36,6 +39,7 @@ from eosparse.errors import (
     weighted_moments,
     weighted_quantiles,
 )
+from eosparse.estimators.checkpoint import Checkpoint, fingerprint
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.estimators.notices import DegenerateDataWarning, MaskingWarning, warn_caller
 from eosparse.rows import Coordinates, MemoryRows, Table, choose_coordinates, spanned
@@ -70,7 +74,8 @@ class FitOptions:
     start: str | FloatArray = "deterministic"
     tol: float = 1e-12
     max_iter: int = 1000
-    callback: Callback | None = None
+    callbacks: tuple[Callback, ...] = ()
+    checkpoint: Path | None = None
 
 
 def fit_gaussian(
@@ -226,18 +231,32 @@ class _Problem:
         options, alpha = self.options, self.options.alpha
         if alpha == "auto":
             alpha = model.alpha(coupling)
+        warmed, callbacks = self._warmed(model, alpha, start), options.callbacks
+        resumed: Normal | State[Normal] = warmed
+        if self._checkpoint is not None:
+            resumed = self._checkpoint.resumed(alpha, warmed)
+            callbacks = (self._checkpoint.saving(alpha, warmed), *callbacks)
         result = alternate(
             model,
             self.rows,
             alpha,
-            self._warmed(model, alpha, start),
+            resumed,
             tol=options.tol,
             max_iter=options.max_iter,
-            callback=options.callback,
+            callback=_all_of(callbacks),
         )
         if result.status is Status.COLLAPSED:
             _ = result.theta  # raises, with the reason and the remedy
         return GaussianFit(self.coordinates, model, result, self.n_rows)
+
+    @cached_property
+    def _checkpoint(self) -> Checkpoint | None:
+        options = self.options
+        if options.checkpoint is None:
+            return None
+        said = replace(options, callbacks=(), checkpoint=None)
+        rows = (self.sample.values, self.sample.mass, f"{self.table.n_present} {self.table.mass!r}")
+        return Checkpoint(options.checkpoint, fingerprint(*rows, repr(said)))
 
     def _warmed(self, model: GaussianError, alpha: float, start: Normal) -> Normal:
         """Bring a start close to the end of its way, on a part of the rows."""
@@ -261,7 +280,7 @@ class _Problem:
         self, model: GaussianError, dimension: float, perplexity: float
     ) -> GaussianFit:
         """Fit with the alpha at which the solution itself has the wanted perplexity."""
-        quiet = replace(self, options=replace(self.options, callback=None))
+        quiet = replace(self, options=replace(self.options, callbacks=(), checkpoint=None))
         safe, start = self._starts(model, self._coupling(model, dimension), dimension)[-1]
 
         def excess(log_coupling: float) -> float:
@@ -384,6 +403,16 @@ class _Problem:
         size = other.result.effective_size * (1 - coupling**2) ** 2
         is_smaller = gain > 4 * np.sqrt(2 * self.coordinates.rank / size)
         return other if is_smaller and other.coverage < found.coverage - 0.1 else None
+
+
+def _all_of(callbacks: tuple[Callback, ...]) -> Callback:
+    """Call one callback after the other; any of them may stop the alternation."""
+
+    def callback(iteration: Iteration[Normal]) -> bool:
+        stops = [one(iteration) for one in callbacks]
+        return any(stops)
+
+    return callback
 
 
 def _warn_of_minority(found: Candidate | None) -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eosparse.core import FloatArray
+from eosparse.core import Callback, FloatArray
 from eosparse.errors import STRUCTURES
 from eosparse.estimators.gaussian_choices import FitOptions
+from eosparse.estimators.progress import Progress
 from eosparse.estimators.read_out import Rule, RuleKind
+from eosparse.rows import MemoryRows, Table
 
 if TYPE_CHECKING:
     from eosparse.estimators.detector import EOSDetector
 
 
-def fit_options(detector: EOSDetector, n_samples: int) -> FitOptions:
+def fit_options(detector: EOSDetector, table: Table) -> FitOptions:
     """Check the parameters of the fit."""
     check_number("alpha", detector.alpha, 0.0, words=("auto",))
     check_number("shrinkage", detector.shrinkage, 0.0, 1.0, words=("auto",), with_low=True)
@@ -48,20 +51,38 @@ def fit_options(detector: EOSDetector, n_samples: int) -> FitOptions:
         alpha=detector.alpha,
         efficiency=detector.efficiency,
         perplexity=detector.perplexity,
-        start=_start(detector, n_samples),
+        start=_start(detector, table),
         tol=detector.tol,
         max_iter=detector.max_iter,
-        callback=detector.callback,
+        callbacks=_callbacks(detector),
+        checkpoint=_checkpoint(detector.checkpoint),
     )
 
 
-def _start(detector: EOSDetector, n_samples: int) -> str | FloatArray:
+def _callbacks(detector: EOSDetector) -> tuple[Callback, ...]:
+    own = () if detector.callback is None else (detector.callback,)
+    return (Progress(), *own) if detector.verbose else own
+
+
+def _checkpoint(path: str | Path | None) -> Path | None:
+    if path is None:
+        return None
+    if not isinstance(path, (str, Path)):
+        raise ValueError(f"checkpoint={path!r} must be a path or None.")
+    if not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"checkpoint={str(path)!r}: there is no folder {Path(path).parent}.")
+    return Path(path)
+
+
+def _start(detector: EOSDetector, table: Table) -> str | FloatArray:
     known = ("deterministic", "random", "uniform")
     if isinstance(detector.start, str):
         if detector.start not in known:
             raise ValueError(f"start={detector.start!r} must be one of {known} or weights.")
         return detector.start
-    weights = np.asarray(detector.start, dtype=np.float64)
+    if not isinstance(table, MemoryRows):
+        raise ValueError("start: given weights need the rows in memory; use 'deterministic'.")
+    weights, n_samples = np.asarray(detector.start, dtype=np.float64), len(table.values)
     if weights.shape != (n_samples,):
         raise ValueError(f"start has shape {weights.shape}, but X has {n_samples} rows.")
     if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from eosparse.core import FloatArray, Rows
+from eosparse.core import FloatArray
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.inference import DistanceLaw, rejected_mass
-from eosparse.rows import MemoryRows
+from eosparse.rows import FileRows, MemoryRows, Table
 
 RuleKind = Literal["fdr", "level", "weight_cut", "contamination"]
 
@@ -29,15 +29,6 @@ class Rule:
     value: float
 
 
-class Distances(Rows[FloatArray], Protocol):
-    """Uncorrected squared distances of the rows of a fit, wherever they live."""
-
-    @property
-    def mass(self) -> float:
-        """Sum of the prior weights."""
-        ...
-
-
 @dataclass(frozen=True)
 class ReadOut:
     """What a fit says about the rows it was made from.
@@ -50,53 +41,80 @@ class ReadOut:
         Law of the distance of a new row that belongs.
     cut : float
         Rows with a larger (corrected) distance are flagged.
-    uncorrected : Distances
-        Uncorrected distances of the rows.
+    uncorrected : Table
+        Uncorrected squared distances of the training rows, wherever they live.
     """
 
     fit: GaussianFit
     law: DistanceLaw
     cut: float
-    uncorrected: Distances
+    uncorrected: Table
 
-    def weights(self, uncorrected: FloatArray) -> FloatArray:
-        """EOS weights of training rows, for prior weights of one."""
-        return self.fit.pull.weights(uncorrected)
-
-    def p_values(self, uncorrected: FloatArray) -> FloatArray:
-        """P-values of training rows, each judged by the fit without it."""
-        return self.law.p_values(self.fit.pull.undone(uncorrected))
-
-
-@dataclass(frozen=True)
-class TrainingRows:
-    """What is said about each training row, where they are in memory."""
-
-    read_out: ReadOut
-    rows: MemoryRows
-
-    @property
-    def distances(self) -> FloatArray:
-        """Corrected squared distances."""
-        return (1 - self.read_out.fit.coupling) * self.rows.values
+    def of_training(self, name: str, dtype: Any) -> Any:
+        """What is said about each training row: an array, or a lazy one on a cluster."""
+        rows = self.uncorrected
+        if isinstance(rows, FileRows):
+            raise AttributeError(
+                f"{name} of rows on disk is not kept: write_scores() streams scores to a file, and "
+                "score_samples(), p_values() and predict() return them."
+            )
+        if name == "p_values_" and isinstance(rows, MemoryRows):
+            return self._p_values.astype(dtype, copy=False)
+        column = rows.mapped(Judgement(self, name, dtype).of).column(
+            np.dtype(np.bool_) if name == "is_outlier_" else dtype
+        )
+        own = getattr(rows, "prior" if isinstance(rows, MemoryRows) else "weights")
+        return column * own if name == "weights_" and own is not None else column
 
     @cached_property
-    def weights(self) -> FloatArray:
-        """EOS weights, summing to one."""
-        weights = self.read_out.weights(self.rows.values)
-        return weights if self.rows.prior is None else weights * self.rows.prior
-
-    @cached_property
-    def p_values(self) -> FloatArray:
-        """P-values; with very few rows a near row's pull may outweigh its distance, but they rank
-        as the distances do."""
-        order = np.argsort(self.rows.values, kind="stable")
-        p_values = np.empty(len(order))
-        p_values[order] = np.minimum.accumulate(self.read_out.p_values(self.rows.values[order]))
+    def _p_values(self) -> FloatArray:
+        """P-values in memory; with very few rows a near row's pull may outweigh its distance, but
+        they still rank as the distances do."""
+        distances: FloatArray = cast(MemoryRows, self.uncorrected).values
+        order = np.argsort(distances, kind="stable")
+        p_values: FloatArray = np.empty(len(order))
+        p_values[order] = np.minimum.accumulate(Judgement(self, "p_values_").of(distances[order]))
         return p_values
 
 
-def read_out(fit: GaussianFit, uncorrected: Distances, rule: Rule) -> ReadOut:
+@dataclass(frozen=True)
+class Judgement:
+    """One of the things that can be said of a row: a function of rows, or of their distances."""
+
+    read_out: ReadOut
+    name: str
+    dtype: Any = np.float64
+
+    def __call__(self, values: FloatArray) -> Any:
+        """Judge rows."""
+        return self.of(self.read_out.fit.uncorrected_distances(values))
+
+    def of(self, uncorrected: FloatArray) -> Any:
+        """Judge rows by their uncorrected distances."""
+        fit, law, cut = self.read_out.fit, self.read_out.law, self.read_out.cut
+        distances = ((1 - fit.coupling) * uncorrected).astype(self.dtype, copy=False)
+        match self.name:
+            case "mahalanobis":
+                return distances
+            case "score_samples":
+                return -distances
+            case "decision_function":
+                return cut - distances
+            case "predict":
+                return np.where(cut - distances < 0, -1, 1)
+            case "is_outlier" | "is_outlier_":
+                return cut - distances < 0
+            case "p_values":
+                return law.p_values((1 - fit.coupling) * uncorrected)
+            case "p_values_":  # each training row is judged by the fit without it
+                return law.p_values(fit.pull.undone(uncorrected))
+            case "weights_":
+                return fit.pull.weights(uncorrected)
+            case _:  # relative weights: 1 is that of an average training row
+                return fit.pull.weights(uncorrected) * fit.n_rows
+
+
+def read_out(fit: GaussianFit, uncorrected: Table, rule: Rule) -> ReadOut:
     """Find the law of the distances, and the cut that a rule asks for."""
     law = fit.law(uncorrected)
     if rule.kind == "weight_cut":
@@ -116,7 +134,7 @@ def _training_distance(fit: GaussianFit, law: DistanceLaw, levels: FloatArray) -
     return fit.pull.done(law.distance_at(levels))
 
 
-def _guarded_level(fit: GaussianFit, law: DistanceLaw, uncorrected: Distances, fdr: float) -> float:
+def _guarded_level(fit: GaussianFit, law: DistanceLaw, uncorrected: Table, fdr: float) -> float:
     """Return the level at which a false-discovery rate is kept."""
     guarded = fdr / TAIL_GUARD
 
@@ -128,7 +146,7 @@ def _guarded_level(fit: GaussianFit, law: DistanceLaw, uncorrected: Distances, f
     return guarded * max(rejected, 1.0) / uncorrected.mass
 
 
-def _mass_beyond(uncorrected: Distances, cuts: FloatArray) -> FloatArray:
+def _mass_beyond(uncorrected: Table, cuts: FloatArray) -> FloatArray:
     """Return the mass of the rows beyond each cut."""
 
     def one(distances: FloatArray, prior: FloatArray | None) -> FloatArray:
@@ -144,7 +162,7 @@ def _mass_beyond(uncorrected: Distances, cuts: FloatArray) -> FloatArray:
 _N_CUTS = 64
 
 
-def _farthest_share(uncorrected: Distances, share: float) -> float:
+def _farthest_share(uncorrected: Table, share: float) -> float:
     """Half-way between the last kept and the first flagged distance."""
     wanted = share * uncorrected.mass * (1 + 1e-12)
     low, high = 0.0, _around(uncorrected, np.inf).below
@@ -172,7 +190,7 @@ class _Around:
         return _Around(max(self.below, other.below), min(self.above, other.above))
 
 
-def _around(uncorrected: Distances, cut: float) -> _Around:
+def _around(uncorrected: Table, cut: float) -> _Around:
     def one(distances: FloatArray, prior: FloatArray | None) -> _Around:
         counted = distances if prior is None else distances[prior > 0]
         near = counted <= cut

@@ -1,5 +1,6 @@
 """Where the rows live, and in which coordinates they are seen."""
 
+from eosparse.rows.cluster import DaskRows, is_dask, is_frame
 from eosparse.rows.coordinates import (
     BoundedColumns,
     Coordinates,
@@ -7,6 +8,7 @@ from eosparse.rows.coordinates import (
     choose_coordinates,
     spanned,
 )
+from eosparse.rows.files import FileRows, is_on_disk, open_rows, write_parquet
 from eosparse.rows.labelled import LabelledRows, by_class
 from eosparse.rows.memory import MemoryRows, block_slices
 from eosparse.rows.side_by_side import single_threaded_blas
@@ -15,6 +17,8 @@ from eosparse.rows.table import Table
 __all__ = [
     "BoundedColumns",
     "Coordinates",
+    "DaskRows",
+    "FileRows",
     "LabelledRows",
     "MemoryRows",
     "Table",
@@ -22,6 +26,11 @@ __all__ = [
     "bounded_columns",
     "by_class",
     "choose_coordinates",
+    "is_dask",
+    "is_frame",
+    "is_on_disk",
+    "open_rows",
     "single_threaded_blas",
     "spanned",
+    "write_parquet",
 ]

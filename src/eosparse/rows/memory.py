@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -55,6 +55,16 @@ class MemoryRows:
     block_numbers: int = BLOCK_NUMBERS
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(f"x{i}" for i in range(self.n_features))
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the numbers."""
+        return self.values.dtype
+
+    @property
     def n_features(self) -> int:
         """Number of columns."""
         return int(self.values.shape[1])
@@ -87,6 +97,10 @@ class MemoryRows:
         with single_threaded_blas() as n_threads:
             numbers = np.concatenate(list(in_order(self._slices(), one, n_threads=n_threads)))
         return MemoryRows(numbers, self.prior)
+
+    def column(self, dtype: Any) -> Any:
+        """Return mapped rows as one array."""
+        return self.values.astype(dtype, copy=False)
 
     def prepared(self, prepare: Callable[[FloatArray], FloatArray]) -> MemoryRows:
         """Return the same rows, prepared in another way."""

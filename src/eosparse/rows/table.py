@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, Self
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 from eosparse.core import FloatArray, IntArray, Rows
 
 
+@dataclass(frozen=True)
+class Chained:
+    """One function after another; unlike a lambda it can be saved."""
+
+    first: Callable[[FloatArray], FloatArray]
+    then: Callable[[FloatArray], FloatArray]
+
+    def __call__(self, values: FloatArray) -> FloatArray:
+        """Apply both."""
+        return self.then(self.first(values))
+
+
 class Table(Rows[FloatArray], Protocol):
     """Rows of numbers. Rows without prior weight do not count, and are not numbered."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        ...
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the numbers that are returned."""
+        ...
 
     @property
     def n_features(self) -> int:
@@ -36,4 +59,8 @@ class Table(Rows[FloatArray], Protocol):
 
     def mapped(self, function: Callable[[FloatArray], FloatArray], /) -> Self:
         """Return rows of one number each: a function of the prepared blocks."""
+        ...
+
+    def column(self, dtype: Any, /) -> Any:
+        """Return mapped rows as users get them: an array, or a lazy one."""
         ...

@@ -1,0 +1,50 @@
+"""Progress of a fit: a bar in a terminal, lines elsewhere, with the time left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+import numpy as np
+
+from eosparse.core import Iteration
+
+_WIDTH = 20
+
+
+@dataclass
+class Progress:
+    """A callback that shows iteration, objective and time left.
+
+    The fall that the next step promises shrinks about geometrically down to the wanted tolerance:
+    how far its logarithm has come is how far the fit has come.
+    """
+
+    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    begun: float = field(default_factory=time.monotonic)
+    first_fall: float = float("nan")
+
+    def __call__(self, iteration: Iteration[Any]) -> None:
+        """Show a pass."""
+        if np.isnan(self.first_fall):
+            self.first_fall = iteration.fall
+        done, spent = self._done(iteration), time.monotonic() - self.begun
+        left = "?" if done == 0 else f"{spent * (1 - done) / done:.0f} s"
+        bar = ("#" * round(_WIDTH * done)).ljust(_WIDTH, ".")
+        text = f"pass {iteration.number}, objective {iteration.objective:.9g}, {left} left"
+        if not self.stream.isatty():
+            print(text, file=self.stream, flush=True)
+            return
+        end = "\n" if iteration.resume is None else "\r"
+        print(f"[{bar}] {text}   ", end=end, file=self.stream, flush=True)
+
+    def _done(self, iteration: Iteration[Any]) -> float:
+        """Part of the way that is behind; 0 if unknown."""
+        if iteration.resume is None:
+            return 1.0
+        target = max(iteration.target, 1e-16)
+        if not self.first_fall > iteration.fall > target:
+            return 0.0
+        return float(np.log(self.first_fall / iteration.fall) / np.log(self.first_fall / target))

@@ -1,0 +1,253 @@
+"""Rows on a cluster: Dask arrays and data frames.
+
+A pass over the rows is one graph: every partition is folded where it lies, the statistics are
+merged in a tree, and one small result comes back. Only statistics travel, and a partition that is
+lost with its worker is made again from its recipe.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from typing import Any, TypeVar
+
+import numpy as np
+
+from eosparse.core import FloatArray, IntArray, Mergeable, counts, fold_blocks
+from eosparse.rows.memory import block_slices
+from eosparse.rows.side_by_side import single_threaded_blas
+from eosparse.rows.table import Chained
+
+Part = TypeVar("Part", bound=Mergeable)
+# Parts merged by one task.
+_MERGED_AT_ONCE = 8
+
+
+def _dask() -> Any:
+    """Return Dask, or say how to get it."""
+    try:
+        import dask
+    except ImportError as error:
+        raise ImportError("Dask is missing: pip install 'eosparse[cluster]'") from error
+    return dask
+
+
+def is_dask(X: Any) -> bool:
+    """Whether something is a Dask collection, without importing Dask."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_delayed")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether a Dask collection is a data frame."""
+    return hasattr(X, "map_partitions")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is known of a partition: rows, rows that count, and their mass."""
+
+    n_rows: int
+    n_present: int
+    mass: float
+
+
+def _identity(values: FloatArray) -> FloatArray:
+    return values
+
+
+@dataclass(frozen=True)
+class DaskRows:
+    """Rows of a Dask array or data frame.
+
+    Attributes
+    ----------
+    source : dask.array.Array or dask.dataframe.DataFrame
+        The table.
+    columns : tuple of str
+        Names of the columns, for messages.
+    weights : dask.array.Array or None
+        Prior weights, in the same partitions.
+    prepare : callable
+        Applied to each block.
+    """
+
+    source: Any
+    columns: tuple[str, ...]
+    weights: Any = None
+    prepare: Callable[[FloatArray], FloatArray] = field(default=_identity, repr=False)
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the numbers that are returned."""
+        return np.dtype(np.float64)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.columns)
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows that count."""
+        return sum(part.n_present for part in self.surveys)
+
+    @property
+    def mass(self) -> float:
+        """Sum of the prior weights."""
+        return sum(part.mass for part in self.surveys)
+
+    @cached_property
+    def surveys(self) -> list[Survey]:
+        """Sizes of the partitions, whose values are checked at the same time."""
+        dask = _dask()
+        asked = [
+            dask.delayed(_survey)(part, prior, number, self.columns)
+            for number, (part, prior) in enumerate(self._parts)
+        ]
+        return list(dask.compute(*asked))
+
+    @cached_property
+    def _parts(self) -> list[tuple[Any, Any]]:
+        """Partitions with their prior weights, as tasks not yet run."""
+        source = self.source
+        if not is_frame(source):
+            source = source.rechunk({1: -1})
+        parts = np.ravel(source.to_delayed())
+        if self.weights is None:
+            return [(part, None) for part in parts]
+        priors = np.ravel(self.weights.to_delayed())
+        if len(priors) != len(parts):
+            raise ValueError(
+                f"sample_weight has {len(priors)} partitions and X {len(parts)}: they must be "
+                "partitioned alike."
+            )
+        return list(zip(parts, priors, strict=True))
+
+    def fold(self, kernel: Callable[[FloatArray, FloatArray | None], Part]) -> Part:
+        """Fold every partition where it lies and merge in a tree: one synchronisation."""
+        dask = _dask()
+        # One copy of the kernel, with θ in it, for all partitions.
+        shared = dask.delayed((kernel, self.prepare), pure=False)
+        layer = [dask.delayed(_fold_part)(shared, part, prior) for part, prior in self._parts]
+        while len(layer) > 1:
+            groups = range(0, len(layer), _MERGED_AT_ONCE)
+            layer = [dask.delayed(_merge)(layer[i : i + _MERGED_AT_ONCE]) for i in groups]
+        (result,) = dask.compute(layer[0])
+        merged: Part = result
+        return merged
+
+    def prepared(self, prepare: Callable[[FloatArray], FloatArray]) -> DaskRows:
+        """Return the same rows, prepared in another way."""
+        return self._keeping_surveys(replace(self, prepare=prepare))
+
+    def mapped(self, function: Callable[[FloatArray], FloatArray]) -> DaskRows:
+        """Return rows of one number each, made anew whenever they are computed."""
+        return self.prepared(Chained(self.prepare, function))
+
+    def _keeping_surveys(self, other: DaskRows) -> DaskRows:
+        for name in ("surveys", "_parts"):
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
+        return other
+
+    def column(self, dtype: Any) -> Any:
+        """Return mapped rows as a lazy array, or, of a data frame, as a lazy series."""
+        function = _of_part(self.prepare, self.columns, dtype)
+        if is_frame(self.source):
+            import pandas as pd
+
+            def one(frame: Any) -> Any:
+                return pd.Series(function(frame), index=frame.index, dtype=dtype)
+
+            return self.source.map_partitions(one, meta=(None, dtype))
+        source = self.source.rechunk({1: -1})
+        return source.map_blocks(function, dtype=dtype, drop_axis=1)
+
+    def take(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return some of the rows that count, by their number among these, with prior weights."""
+        dask = _dask()
+        asked, seen = [], 0
+        for survey, (part, prior) in zip(self.surveys, self._parts, strict=True):
+            low, high = np.searchsorted(numbers, (seen, seen + survey.n_present))
+            if high > low:
+                asked.append(dask.delayed(_take)(part, prior, numbers[low:high] - seen))
+            seen += survey.n_present
+        found = dask.compute(*asked)
+        return np.concatenate([v for v, _ in found]), np.concatenate([m for _, m in found])
+
+
+def _values(part: Any) -> FloatArray:
+    return np.asarray(part, dtype=np.float64)
+
+
+def _prior(prior: Any, n_rows: int) -> FloatArray | None:
+    if prior is None:
+        return None
+    mass = _values(prior)
+    if mass.shape != (n_rows,):
+        raise ValueError(f"sample_weight has shape {mass.shape} for a partition of {n_rows} rows.")
+    return mass
+
+
+def _survey(part: Any, prior: Any, number: int, columns: Sequence[str]) -> Survey:
+    values = _checked(part, columns, f"partition {number}, ")
+    mass = _prior(prior, len(values))
+    if mass is None:
+        return Survey(len(values), len(values), float(len(values)))
+    if not (np.isfinite(mass).all() and (mass >= 0).all()):
+        raise ValueError(f"partition {number}: sample_weight must be finite and not negative.")
+    return Survey(len(values), int(np.count_nonzero(mass)), float(mass.sum()))
+
+
+def _checked(part: Any, columns: Sequence[str], where: str = "") -> FloatArray:
+    """Return a partition as numbers, which must all be finite."""
+    values = _values(part)
+    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"{where}row {row}, column {columns[column]!r}: {values[row, column]} is not a finite "
+            "number. Drop or fill it first."
+        )
+    return values
+
+
+def _fold_part(
+    shared: tuple[Callable[..., Part], Callable[[FloatArray], FloatArray]], part: Any, prior: Any
+) -> Part | None:
+    kernel, prepare = shared
+    values = _values(part)
+    mass = _prior(prior, len(values))
+    if not len(values) or not counts(mass):
+        return None
+    blocks = (
+        (prepare(values[rows]), None if mass is None else mass[rows])
+        for rows in block_slices(values.shape)
+    )
+    with single_threaded_blas():
+        return fold_blocks(blocks, kernel)
+
+
+def _merge(parts: list[Part | None]) -> Part | None:
+    present = [part for part in parts if part is not None]
+    return reduce(operator.add, present) if present else None
+
+
+def _take(part: Any, prior: Any, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+    values = _values(part)
+    mass = _prior(prior, len(values))
+    mass = np.ones(len(values)) if mass is None else mass
+    rows = np.flatnonzero(mass > 0)[numbers]
+    return values[rows], mass[rows]
+
+
+def _of_part(
+    prepare: Callable[[FloatArray], FloatArray], columns: Sequence[str], dtype: Any
+) -> Callable[[Any], FloatArray]:
+    def function(part: Any) -> FloatArray:
+        values = _checked(part, columns)
+        blocks = [prepare(values[rows]) for rows in block_slices(values.shape)]
+        return np.concatenate([np.zeros(0), *blocks]).astype(dtype, copy=False)
+
+    return function

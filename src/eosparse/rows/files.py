@@ -1,0 +1,435 @@
+"""Rows on disk: Parquet, Arrow and CSV files, streamed block by block.
+
+However large the files, a few batches are in memory at a time. Every batch is checked as it is
+read: numbers without gaps, or an error that says where.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from eosparse.core import FloatArray, IntArray, Mergeable, counts, fold_blocks
+from eosparse.rows.memory import BLOCK_NUMBERS, block_slices
+from eosparse.rows.side_by_side import folded, in_order, single_threaded_blas
+from eosparse.rows.table import Chained
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyarrow.dataset import Dataset
+
+Part = TypeVar("Part", bound=Mergeable)
+Value = TypeVar("Value")
+Source = str | Path | Sequence[str | Path]
+
+_FORMATS = {
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
+    ".ipc": "arrow", ".csv": "csv", ".tsv": "csv", ".gz": "csv",
+}  # fmt: skip
+# Blocks per batch that is read: files are read in larger pieces than are worked on.
+_BLOCKS_PER_BATCH = 4
+
+
+def arrow() -> Any:
+    """Return pyarrow, or say how to get it."""
+    try:
+        import pyarrow.csv
+        import pyarrow.dataset
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError(
+            "rows on disk are read with pyarrow: pip install 'eosparse[files]'"
+        ) from error
+    return pyarrow
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows as they were read, and where they came from."""
+
+    records: RecordBatch
+    file: str
+    first_row: int
+
+
+def _identity(values: FloatArray) -> FloatArray:
+    return values
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """Rows of one or more files.
+
+    Attributes
+    ----------
+    dataset : pyarrow.dataset.Dataset
+        The files.
+    columns : tuple of str
+        Columns to use, all numbers.
+    weights : str or None
+        Column of prior weights.
+    prepare : callable
+        Applied to each block.
+    """
+
+    dataset: Dataset
+    columns: tuple[str, ...]
+    weights: str | None = None
+    prepare: Callable[[FloatArray], FloatArray] = field(default=_identity, repr=False)
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the numbers that are returned."""
+        return np.dtype(np.float64)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.columns)
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows that count."""
+        return int(self._totals[0])
+
+    @property
+    def mass(self) -> float:
+        """Sum of the prior weights."""
+        return float(self._totals[1])
+
+    @cached_property
+    def _totals(self) -> tuple[float, float]:
+        if self.weights is None:
+            size = float(self._guarded(self.dataset.count_rows))
+            return size, size
+        only = FileRows(self.dataset, (), self.weights)
+        present, mass = only.fold(
+            lambda _, prior: np.array([np.count_nonzero(prior), np.sum(prior)])  # type: ignore[arg-type]
+        )
+        return float(present), float(mass)
+
+    def fold(self, kernel: Callable[[FloatArray, FloatArray | None], Part]) -> Part:
+        """Apply a kernel to every prepared block, side by side; merge the results in order."""
+
+        def one(batch: Batch) -> Part | None:
+            values, prior = self.numbers(batch)
+            if not counts(prior):
+                return None
+            blocks = (
+                (self.prepare(values[part]), None if prior is None else prior[part])
+                for part in block_slices(values.shape)
+            )
+            return fold_blocks(blocks, kernel)
+
+        return folded(self.batches(), one)
+
+    def each(
+        self, function: Callable[[Batch, FloatArray], Value], others: Sequence[str] = ()
+    ) -> Iterator[Value]:
+        """Yield a function of every batch and its prepared rows, in order."""
+        with single_threaded_blas() as n_threads:
+            yield from in_order(
+                self.batches(others),
+                lambda batch: function(batch, self._prepared(batch)),
+                n_threads=n_threads,
+            )
+
+    def _prepared(self, batch: Batch) -> FloatArray:
+        values, _ = self.numbers(batch)
+        return np.concatenate([self.prepare(values[part]) for part in block_slices(values.shape)])
+
+    def prepared(self, prepare: Callable[[FloatArray], FloatArray]) -> FileRows:
+        """Return the same rows, prepared in another way."""
+        return replace(self, prepare=prepare)
+
+    def mapped(self, function: Callable[[FloatArray], FloatArray]) -> FileRows:
+        """Return rows of one number each, made anew whenever they are read."""
+        return replace(self, prepare=Chained(self.prepare, function))
+
+    def column(self, dtype: Any) -> Any:
+        """Return mapped rows as one array: eight bytes per row in memory."""
+        parts = self.each(lambda _, numbers: numbers.astype(dtype, copy=False))
+        return np.concatenate([np.zeros(0, dtype), *parts])
+
+    def take(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return some of the rows that count, by their number among these, with prior weights."""
+        found, seen = [], 0
+        for batch in self.batches():
+            values, prior = self.numbers(batch)
+            mass = np.ones(len(values)) if prior is None else prior
+            present = np.flatnonzero(mass > 0)
+            low, high = np.searchsorted(numbers, (seen, seen + len(present)))
+            rows = present[numbers[low:high] - seen]
+            found.append((values[rows], mass[rows]))
+            seen += len(present)
+        return np.concatenate([v for v, _ in found]), np.concatenate([m for _, m in found])
+
+    def batches(self, others: Sequence[str] = ()) -> Iterator[Batch]:
+        """Read the files from first to last, with other columns beside those used."""
+        names = list(dict.fromkeys([*self.columns, *filter(None, [self.weights]), *others]))
+        size = max(256, BLOCK_NUMBERS // max(self.n_features, 1), 4 * self.n_features)
+        options: dict[str, Any] = {}
+        if self.dataset.format.default_extname == "parquet":
+            # Not a whole row group at once, which may be larger than memory.
+            options["fragment_scan_options"] = arrow().dataset.ParquetFragmentScanOptions(
+                use_buffered_stream=True, buffer_size=2**20, pre_buffer=False
+            )
+        scanner = self._guarded(
+            lambda: self.dataset.scanner(
+                names,
+                batch_size=_BLOCKS_PER_BATCH * size,
+                batch_readahead=2,
+                fragment_readahead=1,
+                **options,
+            )
+        )
+        tagged, seen = iter(scanner.scan_batches()), dict[str, int]()
+        while (item := self._guarded(lambda: next(tagged, None))) is not None:
+            if len(item.record_batch):
+                file = item.fragment.path
+                yield Batch(item.record_batch, file, seen.get(file, 0))
+                seen[file] = seen.get(file, 0) + len(item.record_batch)
+
+    def numbers(self, batch: Batch) -> tuple[FloatArray, FloatArray | None]:
+        """Return the columns of a batch as one block, and the prior weights."""
+        values = np.empty((len(batch.records), self.n_features), order="F")
+        for i, name in enumerate(self.columns):
+            values[:, i] = self._column(batch, name)
+        if self.weights is None:
+            return values, None
+        prior = self._column(batch, self.weights)
+        if (prior < 0).any():
+            row = int(np.flatnonzero(prior < 0)[0])
+            raise ValueError(f"{self._place(batch, row)}, column {self.weights!r}: negative weight")
+        return values, prior
+
+    def _column(self, batch: Batch, name: str) -> FloatArray:
+        records = batch.records.column(name)
+        if records.null_count:
+            row = int(np.flatnonzero(records.is_null().to_numpy(zero_copy_only=False))[0])
+            raise ValueError(f"{self._place(batch, row)}, column {name!r}: a value is missing. "
+                             "Drop or fill it first.")  # fmt: skip
+        numbers: FloatArray = records.cast(arrow().float64(), safe=False).to_numpy()
+        if not np.isfinite(numbers.sum()) and not np.isfinite(numbers).all():
+            row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+            raise ValueError(f"{self._place(batch, row)}, column {name!r}: {numbers[row]} is not a "
+                             "finite number. Drop or replace it first.")  # fmt: skip
+        return numbers
+
+    def _place(self, batch: Batch, row: int) -> str:
+        """Name the file, the row group if it has any, and the row."""
+        number = batch.first_row + row
+        if self.dataset.format.default_extname != "parquet":
+            return f"{batch.file}, row {number}"
+        metadata = arrow().parquet.read_metadata(batch.file)
+        ends = np.cumsum([metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)])
+        return (
+            f"{batch.file}, row group {np.searchsorted(ends, number, side='right')}, row {number}"
+        )
+
+    def _guarded(self, read: Callable[[], Value]) -> Value:
+        """Read; if pyarrow cannot, say in which file, row group and column."""
+        try:
+            return read()
+        except (arrow().ArrowException, OSError) as error:
+            where = _broken_part(self.dataset, [*self.columns, *filter(None, [self.weights])])
+            raise ValueError(f"{where} cannot be read: {error}") from error
+
+
+def write_parquet(
+    rows: FileRows,
+    output: str | Path,
+    function: Callable[[FloatArray], dict[str, FloatArray]],
+    keys: Sequence[str] = (),
+    *,
+    overwrite: bool = False,
+) -> Path:
+    """Write columns made from every row beside its keys, or its number, to a Parquet file.
+
+    The file appears when it is complete, or not at all.
+    """
+    output = Path(output)
+    if output.exists() and not overwrite:
+        raise FileExistsError(f"{output} exists. Name another file, or pass overwrite=True.")
+    missing = [key for key in keys if key not in rows.dataset.schema.names]
+    if missing:
+        raise ValueError(f"no column {missing[0]!r} in the files to take as a key.")
+    pa = arrow()
+
+    def one(batch: Batch, values: FloatArray) -> Any:
+        own = {key: batch.records.column(key) for key in keys}
+        return own, function(values)
+
+    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
+    writer, seen = None, 0
+    try:
+        for own, made in rows.each(one, keys):
+            size = len(next(iter(made.values())))
+            numbers = {} if keys else {"row": np.arange(seen, seen + size)}
+            table = pa.table({**own, **numbers, **made})
+            writer = writer or pa.parquet.ParquetWriter(partial, table.schema)
+            writer.write_table(table)
+            seen += size
+        if writer is None:
+            raise ValueError("the files have no rows.")
+        writer.close()
+        os.replace(partial, output)
+    finally:
+        if writer is not None:
+            writer.close()
+        partial.unlink(missing_ok=True)
+    return output
+
+
+def _broken_part(dataset: Dataset, columns: list[str]) -> str:
+    """Find the first file, row group and column that cannot be read."""
+    unreadable = (arrow().ArrowException, OSError)
+    for fragment in dataset.get_fragments():
+        try:
+            groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else []
+        except unreadable:
+            return str(fragment.path)
+        for number, group in enumerate(groups or [fragment]):
+            for column in columns:
+                try:
+                    for _ in group.to_batches(columns=[column], schema=dataset.schema):
+                        pass
+                except unreadable:
+                    part = f", row group {number}" if groups else ""
+                    return f"{fragment.path}{part}, column {column!r}"
+    return "the files"
+
+
+def open_rows(
+    source: Source | Dataset,
+    columns: Sequence[str] | None = None,
+    *,
+    weights: str | None = None,
+    partitioning: Any = "hive",
+) -> FileRows:
+    """Open rows on disk for `EOSDetector`, which never reads more than a few batches at a time.
+
+    Parameters
+    ----------
+    source : path, glob, folder, list of paths, or pyarrow Dataset
+        Parquet, Arrow (feather, ipc) or CSV (tsv, gz) files; all of one format.
+    columns : sequence of str, optional
+        Columns to use. By default all that are in the files; they must be numbers.
+    weights : str, optional
+        Column with prior weights: k equals the same row k times, 0 its absence.
+    partitioning : str or pyarrow.dataset.Partitioning, default="hive"
+        How folder names stand for columns, which are used only if named.
+
+    Returns
+    -------
+    FileRows
+        To be given to `EOSDetector.fit` and the scoring methods in place of an array.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pandas as pd
+    >>> from eosparse import EOSDetector, open_rows
+    >>> folder = tempfile.mkdtemp()
+    >>> frame = pd.DataFrame(np.random.default_rng(0).normal(size=(500, 2)), columns=["a", "b"])
+    >>> frame.assign(id=range(500)).to_parquet(f"{folder}/part-0.parquet")
+    >>> detector = EOSDetector().fit(open_rows(folder, ["a", "b"]))
+    >>> detector.location_.shape
+    (2,)
+    """
+    dataset = source if _is_dataset(source) else _dataset(source, partitioning)
+    in_files = _names_in_files(dataset)
+    used = tuple(in_files if columns is None else columns)
+    if columns is None and weights is not None:
+        used = tuple(name for name in used if name != weights)
+    _check_columns(dataset, [*used, *filter(None, [weights])], chosen=columns is not None)
+    return FileRows(dataset, used, weights)
+
+
+def is_on_disk(X: Any) -> bool:
+    """Whether something stands for rows on disk: a path, paths, a Dataset, or opened rows."""
+    paths = list(X) if isinstance(X, (list, tuple)) else [X]
+    is_path = bool(paths) and all(isinstance(path, (str, Path)) for path in paths)
+    return isinstance(X, FileRows) or _is_dataset(X) or is_path
+
+
+def _is_dataset(source: Any) -> bool:
+    return type(source).__module__.startswith("pyarrow") and hasattr(source, "get_fragments")
+
+
+def _dataset(source: Any, partitioning: Any) -> Dataset:
+    paths = [source] if isinstance(source, (str, Path)) else list(source)
+    files = [file for path in paths for file in _files(str(path))]
+    formats = {_format(file) for file in files}
+    if len(formats) > 1:
+        raise ValueError(f"{source}: files of several formats ({', '.join(sorted(formats))}).")
+    is_folder = len(paths) == 1 and Path(str(paths[0])).is_dir()
+    base = {"partition_base_dir": str(paths[0])} if is_folder else {}
+    kind: Any = formats.pop()
+    pa = arrow()
+    if kind == "csv" and Path(files[0]).suffixes[0] == ".tsv":
+        kind = pa.dataset.CsvFileFormat(pa.csv.ParseOptions(delimiter="\t"))
+    options = {"format": kind, "partitioning": partitioning if is_folder else None, **base}
+    try:
+        dataset = pa.dataset.dataset(files, **options)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{files[0]} cannot be read: {error}") from error
+    if dataset.format.default_extname != "csv":
+        return dataset
+    # The first rows decide about types, and whole numbers may be followed by others.
+    fields = [
+        pa.field(f.name, pa.float64()) if pa.types.is_integer(f.type) else f for f in dataset.schema
+    ]
+    return pa.dataset.dataset(files, schema=pa.schema(fields), **options)
+
+
+def _files(path: str) -> list[str]:
+    """Return the files that a path, a folder or a pattern stands for, in order."""
+    if Path(path).is_dir():
+        inside = (file for file in Path(path).rglob("*") if file.is_file())
+        files = [str(file) for file in inside if not file.name.startswith((".", "_"))]
+    elif Path(path).exists():
+        files = [path]
+    else:
+        files = glob.glob(path, recursive=True)
+    if not files:
+        raise FileNotFoundError(f"no file at {path!r}.")
+    return sorted(files)
+
+
+def _format(file: str) -> str:
+    suffix = Path(file).suffix.lower()
+    if suffix not in _FORMATS:
+        raise ValueError(f"{file}: unknown ending; use one of {', '.join(_FORMATS)}.")
+    return _FORMATS[suffix]
+
+
+def _names_in_files(dataset: Dataset) -> list[str]:
+    """Names of the columns that are in the files, not in the names of folders."""
+    first = next(iter(dataset.get_fragments()), None)
+    inside = set(dataset.schema.names if first is None else first.physical_schema.names)
+    return [name for name in dataset.schema.names if name in inside]
+
+
+def _check_columns(dataset: Dataset, names: list[str], *, chosen: bool) -> None:
+    types = arrow().types
+    missing = [name for name in names if name not in dataset.schema.names]
+    if missing:
+        raise ValueError(
+            f"no column {missing[0]!r} in the files; there are {', '.join(dataset.schema.names)}."
+        )
+    for name in names:
+        kind = dataset.schema.field(name).type
+        is_number = (
+            types.is_integer(kind) or types.is_floating(kind)
+            or types.is_boolean(kind) or types.is_decimal(kind)
+        )  # fmt: skip
+        if not is_number:
+            remedy = "Leave it out" if chosen else "Name the columns to use: open_rows(…, columns)"
+            raise ValueError(f"column {name!r} holds {kind}, not numbers. {remedy}.")
