@@ -134,7 +134,7 @@ def test_a_gap_in_part_17_is_named_and_nothing_is_half_written(frame, tmp_path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rows"]
 
 
-def test_a_broken_file_is_named(frame, folder):
+def test_a_broken_file_is_named(folder):
     path = folder / "part-1.parquet"
     data = bytearray(path.read_bytes())
     offset = pq.read_metadata(path).row_group(1).column(2).data_page_offset
@@ -156,12 +156,12 @@ def test_bad_sources(frame, folder, tmp_path):
         open_rows(folder, ["a", "z"])
     with pytest.raises(ValueError, match="2 columns, but the detector was fitted to 3"):
         EOSDetector().fit(frame[COLUMNS].to_numpy()).predict(open_rows(folder, ["a", "b"]))
+    frame[["a", "b"]].to_parquet(tmp_path / "ab.parquet")
     with pytest.raises(ValueError, match="no column 'c' in the files"):
-        frame[["a", "b"]].to_parquet(tmp_path / "ab.parquet")
         EOSDetector().fit(frame[COLUMNS]).predict(str(tmp_path / "ab.parquet"))
     (tmp_path / "x.xlsx").write_bytes(b"")
     with pytest.raises(ValueError, match="unknown ending"):
         open_rows(tmp_path / "x.xlsx")
+    frame[COLUMNS].iloc[:0].to_parquet(tmp_path / "empty.parquet")
     with pytest.raises(ValueError, match="0 rows that count"):
-        frame[COLUMNS].iloc[:0].to_parquet(tmp_path / "empty.parquet")
         EOSDetector().fit(str(tmp_path / "empty.parquet"))

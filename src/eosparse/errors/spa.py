@@ -25,7 +25,7 @@ feature entropy they are a term of the error that all rows share, so that descen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -138,6 +138,15 @@ class SPAError:
         """Return the best box of each row."""
         best: IntArray = self._costs(block, theta).argmin(axis=1)
         return best
+
+    def look(
+        self, block: Labelled, theta: Boxes
+    ) -> tuple[FloatArray, Callable[[FloatArray], BoxSums]]:
+        """Return the errors, and the statistics as a function of weights; boxes are found once."""
+        costs = self._costs(block, theta)
+        best = costs.argmin(axis=1)
+        errors: FloatArray = costs[np.arange(len(best)), best] + self._common(theta)
+        return errors, lambda weights: box_sums(block, weights, best, theta.labels.shape)
 
     def statistics(self, block: Labelled, weights: FloatArray, theta: Boxes) -> BoxSums:
         """Return the weighted sums over the boxes that are best at θ."""

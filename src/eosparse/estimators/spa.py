@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eosparse.core import FloatArray, Result
-from eosparse.errors import BoxLabelError, Labelled, box_sums
+from eosparse.errors import BoxLabelError, BoxSums, Labelled, box_sums
 from eosparse.estimators.class_weights import grouped_weights, warn_of_lost_classes
 from eosparse.estimators.folds import fold_numbers
 from eosparse.estimators.meta_input import check_labels, checked_prior
@@ -29,7 +30,7 @@ from eosparse.estimators.spa_fit import (
     fit_labels,
 )
 from eosparse.inference import estimate_label_noise
-from eosparse.rows import bounded_columns
+from eosparse.rows import LabelledRows, MemoryRows, as_float64, bounded_columns
 
 _FOLDS = 5
 # Given the boxes, weights are iterated until they settle, which takes them farther than the two
@@ -37,6 +38,8 @@ _FOLDS = 5
 _CONTRAST = 2.0
 # Settings are chosen on about this many rows.
 _MOST_ROWS_TO_CHOOSE = 3000
+# Columns are scaled by about this many rows.
+_MOST_ROWS_TO_SCALE = 2**17
 
 
 class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
@@ -184,20 +187,20 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
             The fitted classifier.
         """
         self._check_parameters()
-        values, table = self._validated(X, y, sample_weight)
+        table = self._validated(X, y, sample_weight)
         random_state = check_random_state(0 if self.random_state is None else self.random_state)
-        settings, alpha = self._chosen(values, table, random_state)
+        settings, alpha = self._chosen(table, random_state)
         fitted = fit_boxes(table, settings, random_state)
-        affiliations = fitted.affiliations(table.values)
+        rows = table.affiliated(fitted)
         model, labels = fit_labels(
-            table, affiliations, alpha, self.simplex, tol=self.tol, max_iter=self.max_iter
+            table, rows, alpha, self.simplex, tol=self.tol, max_iter=self.max_iter
         )
         for result in (fitted.result, labels):
             warn_unless_converged(result, self.max_iter)
         self._boxes = fitted
         self.temperature_ = settings.temperature
-        self._keep(values, table, fitted)
-        self._keep_labels(table, affiliations, model, labels)
+        self._keep(table, fitted)
+        self._keep_labels(table, rows, model, labels)
         self.n_iter_ = fitted.result.n_iter + labels.n_iter
         return self
 
@@ -205,9 +208,13 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         """Return the probability of each class: those of the boxes, by affiliation."""
         check_is_fitted(self, "box_labels_")
         values = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        probabilities = self._boxes.affiliations(self._columns(values)) @ self.box_labels_
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        return probabilities
+
+        def one(block: FloatArray) -> FloatArray:
+            mixed = self._boxes.affiliations(self._columns(block)) @ self.box_labels_
+            probabilities: FloatArray = mixed / mixed.sum(axis=1, keepdims=True)
+            return probabilities
+
+        return MemoryRows(values).mapped(one).values
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the most probable class of each row."""
@@ -216,7 +223,7 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
 
     def _validated(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[FloatArray, LabelledTable]:
+    ) -> LabelledTable:
         if y is not None:
             check_labels(y)
         values, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
@@ -230,16 +237,17 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
                 "y has one class only among the rows that count: SPAClassifier needs at least "
                 "two classes."
             )
-        self._columns = bounded_columns(values, prior)
+        some = np.linspace(0, len(values) - 1, min(len(values), _MOST_ROWS_TO_SCALE)).astype(
+            np.intp
+        )
+        self._columns = bounded_columns(values[some], prior[some])
         if self.epsilon_features is None:
             # Equal weights see distances only, and those do not change with the coordinates.
             self._columns = self._columns.rotated(values[prior > 0])
-        return values, LabelledTable(
-            self._columns(values), classes, prior, len(self.classes_), values.shape[1]
-        )
+        return LabelledTable(values, self._columns, classes, prior, len(self.classes_))
 
     def _chosen(
-        self, values: FloatArray, table: LabelledTable, random_state: np.random.RandomState
+        self, table: LabelledTable, random_state: np.random.RandomState
     ) -> tuple[SPASettings, float]:
         """Return the settings and the alpha, chosen on held-out rows where they are left open."""
         self.noise_rate_ = np.nan
@@ -247,14 +255,11 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         any_temperature = self.temperature == "auto" and self.affiliation == "soft"
         settings = self._settings()
         alpha = np.inf if self.alpha in (None, "auto") else float(self.alpha)
-        present = np.flatnonzero(table.prior > 0)
         if not (any_boxes or any_temperature or self.alpha == "auto"):
             return settings, alpha
-        thinned = np.linspace(0, len(present) - 1, min(len(present), _MOST_ROWS_TO_CHOOSE))
-        chosen = present[thinned.astype(np.intp)]
-        sample = table.some(chosen)
+        sample = table.thinned(_MOST_ROWS_TO_CHOOSE)
         # By the rows as they were given: coordinates may be rotated.
-        folds = fold_numbers(values[chosen], sample.classes, sample.prior, _FOLDS, random_state)
+        folds = fold_numbers(sample.raw, sample.classes, sample.prior, _FOLDS, random_state)
         if folds.max() < 1:
             return settings, alpha  # too few distinct rows to hold any out
         candidates = candidate_settings(
@@ -280,12 +285,16 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
             max_iter=self.max_iter,
         )
 
-    def _keep(self, values: FloatArray, table: LabelledTable, fitted: FittedBoxes) -> None:
+    def _keep(self, table: LabelledTable, fitted: FittedBoxes) -> None:
         """Store the boxes, with centres in the user's units."""
         boxes = fitted.boxes
-        own = fitted.model.affiliations(Labelled(table.values, table.classes), boxes)
-        raw = Labelled(values.astype(np.float64), table.classes)
-        sums = box_sums(raw, table.prior, own, boxes.labels.shape)
+
+        def one(block: Labelled, prior: FloatArray) -> BoxSums:
+            working = Labelled(table.columns(block.values), block.classes)
+            own = fitted.model.affiliations(working, boxes)
+            return box_sums(block, prior, own, boxes.labels.shape)
+
+        sums = LabelledRows(table.raw, table.classes, table.prior, as_float64).fold(one)
         # The last step may leave a box without rows; it is told by the mean of all.
         mean = sums.sums.sum(axis=0) / sums.mass.sum()
         filled = sums.mass > 0
@@ -301,11 +310,12 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
     def _keep_labels(
         self,
         table: LabelledTable,
-        affiliations: FloatArray,
+        rows: LabelledRows,
         model: BoxLabelError,
         labels: Result[FloatArray],
     ) -> None:
-        errors = model.errors(Labelled(affiliations, table.classes), labels.theta)
+        everyone = replace(rows, prior=np.ones(len(table.prior)))
+        errors = np.concatenate(everyone.fold(lambda block, _: [model.errors(block, labels.theta)]))
         self.weights_ = grouped_weights(
             errors,
             labels.alpha,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Literal
 
@@ -12,10 +13,10 @@ from scipy.special import softmax
 from sklearn.cluster import kmeans_plusplus
 
 from eosparse.core import FloatArray, IntArray, Result, alternate, solve_from_prior
-from eosparse.errors import Boxes, BoxLabelError, Labelled, SPAError, bisected, box_sums
+from eosparse.errors import Boxes, BoxLabelError, BoxSums, Labelled, SPAError, bisected, box_sums
 from eosparse.estimators.folds import splits
 from eosparse.inference import mean_area
-from eosparse.rows import LabelledRows
+from eosparse.rows import Chained, LabelledRows
 
 Simplex = Literal["per-class", "single"]
 # Pseudo-rows per box that carry the labels of the table.
@@ -27,18 +28,46 @@ _TEMPERATURES = (1.0, 0.5, 2.0, 4.0)
 _ROWS_PER_BOX = 4
 
 
+# Up to this many numbers (128 MB) columns and affiliations are kept; beyond, they are made block by
+# block in every pass. As many rows are enough to find the starts.
+_MOST_KEPT = 2**24
+_MOST_ROWS_TO_START = 2**17
+
+
 @dataclass(frozen=True)
 class LabelledTable:
-    """Rows in working coordinates, with classes numbered from 0 and prior weights.
+    """Rows, with classes numbered from 0 and prior weights; `columns` makes working coordinates.
 
     There may be fewer working coordinates than features, where features outnumber the rows.
     """
 
-    values: FloatArray
+    raw: FloatArray
+    columns: Callable[[FloatArray], FloatArray]
     classes: IntArray
     prior: FloatArray
     n_classes: int
-    n_features: int
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the table."""
+        return int(self.raw.shape[1])
+
+    @cached_property
+    def rows(self) -> LabelledRows:
+        """The rows in working coordinates."""
+        rows = LabelledRows(self.raw, self.classes, self.prior, self.columns)
+        return _kept(rows, self.n_features)
+
+    @property
+    def values(self) -> FloatArray:
+        """Working coordinates, of tables that are small enough to keep them."""
+        rows = self.rows
+        return rows.prepare(rows.values)
+
+    def affiliated(self, fitted: FittedBoxes) -> LabelledRows:
+        """Return the affiliations of the rows to boxes in place of their values."""
+        rows = replace(self.rows, prepare=Chained(self.rows.prepare, fitted.affiliations))
+        return _kept(rows, len(fitted.boxes.centers))
 
     @property
     def class_shares(self) -> FloatArray:
@@ -54,9 +83,22 @@ class LabelledTable:
 
     def some(self, rows: IntArray) -> LabelledTable:
         """Return some of the rows."""
-        return replace(
-            self, values=self.values[rows], classes=self.classes[rows], prior=self.prior[rows]
-        )
+        return replace(self, raw=self.raw[rows], classes=self.classes[rows], prior=self.prior[rows])
+
+    def thinned(self, most: int) -> LabelledTable:
+        """Return at most so many of the rows that count, evenly spaced."""
+        present = np.flatnonzero(self.prior > 0)
+        if len(present) == len(self.prior) <= most:
+            return self
+        kept = np.linspace(0, len(present) - 1, min(len(present), most)).astype(np.intp)
+        return self.some(present[kept])
+
+
+def _kept(rows: LabelledRows, n_columns: int) -> LabelledRows:
+    """Prepare all rows at once, if that does not take much memory."""
+    if len(rows.values) * n_columns > _MOST_KEPT:
+        return rows
+    return replace(rows, values=rows.prepare(rows.values), prepare=np.asarray)
 
 
 @dataclass(frozen=True)
@@ -107,11 +149,10 @@ def fit_boxes(
         settings.epsilon_features,
         pseudo_mass=table.pseudo_mass,
     )
-    rows = LabelledRows(table.values, table.classes, table.prior)
     results = (
         alternate(
             model,
-            rows,
+            table.rows,
             np.inf,
             _first_boxes(model, table, centers),
             tol=settings.tol,
@@ -120,9 +161,10 @@ def fit_boxes(
         for centers in _starts(table, settings, random_state)
     )
     best = min(results, key=_objective)
-    distances = best.theta.distances(table.values).min(axis=1)
-    mean = float(table.prior @ distances / table.prior.sum())
-    return FittedBoxes(model, best, settings.temperature * mean)
+    total = table.rows.fold(
+        lambda block, prior: np.array([prior @ best.theta.distances(block.values).min(axis=1)])
+    )
+    return FittedBoxes(model, best, settings.temperature * float(total[0] / table.prior.sum()))
 
 
 def _objective(result: Result[Boxes]) -> float:
@@ -134,35 +176,40 @@ def _starts(
     table: LabelledTable, settings: SPASettings, random_state: np.random.RandomState
 ) -> Iterator[FloatArray]:
     """Yield centres: by bisection first, then at random."""
-    yield bisected(table.values, table.prior, settings.n_boxes)
+    table = table.thinned(_MOST_ROWS_TO_START)
+    values = table.values
+    yield bisected(values, table.prior, settings.n_boxes)
     for _ in range(settings.n_init - 1):
         size = min(settings.n_boxes, np.count_nonzero(table.prior))
-        yield kmeans_plusplus(
-            table.values, size, sample_weight=table.prior, random_state=random_state
-        )[0]
+        yield kmeans_plusplus(values, size, sample_weight=table.prior, random_state=random_state)[0]
 
 
 def _first_boxes(model: SPAError, table: LabelledTable, centers: FloatArray) -> Boxes:
     """Return boxes around the rows nearest to each centre."""
     shape = (len(centers), table.n_classes)
-    around = Boxes(centers, np.ones(shape), model.equal_weights(table.values.shape[1]))
-    nearest = around.distances(table.values).argmin(axis=1)
-    share = table.prior / table.prior.sum()
-    return model.solve(box_sums(Labelled(table.values, table.classes), share, nearest, shape))
+    around = Boxes(centers, np.ones(shape), model.equal_weights(centers.shape[1]))
+
+    def one(block: Labelled, prior: FloatArray) -> BoxSums:
+        return box_sums(block, prior, around.distances(block.values).argmin(axis=1), shape)
+
+    rows = replace(table.rows, prior=table.prior / table.prior.sum())
+    return model.solve(rows.fold(one))
 
 
 def fit_labels(
     table: LabelledTable,
-    affiliations: FloatArray,
+    rows: LabelledRows,
     alpha: float,
     simplex: Simplex,
     *,
     tol: float,
     max_iter: int,
 ) -> tuple[BoxLabelError, Result[FloatArray]]:
-    """Fit the label probabilities of the boxes, weighing the rows by the errors of their labels."""
+    """Fit the label probabilities of the boxes, weighing the rows by the errors of their labels.
+
+    The rows are the affiliations of the table's.
+    """
     model = BoxLabelError(table.class_shares, pseudo_mass=table.pseudo_mass)
-    rows = LabelledRows(affiliations, table.classes, table.prior)
     start = solve_from_prior(model, replace(rows, prior=table.prior / table.prior.sum()))
     grouped = rows.by_class() if simplex == "per-class" else rows
     return model, alternate(model, grouped, alpha, start, tol=tol, max_iter=max_iter)
@@ -180,7 +227,7 @@ def choose_settings(
     on average the order is that on right labels. They also add noise: the first candidate is left
     only for one that is better by more than the standard error over the folds.
     """
-    held_out = [np.zeros((len(table.values), table.n_classes)) for _ in candidates]
+    held_out = [np.zeros((len(table.raw), table.n_classes)) for _ in candidates]
     areas = []
     for train, test in splits(folds):
         part, rest = table.some(train), table.some(test)
@@ -191,7 +238,7 @@ def choose_settings(
                 boxes[unit] = fit_boxes(part, unit, random_state)
             softness = boxes[unit].softness * settings.temperature
             fitted = replace(boxes[unit], softness=softness)
-            probabilities[test] = _plain_probabilities(part, fitted, rest.values)
+            probabilities[test] = _plain_probabilities(part, fitted, rest)
         areas.append([mean_area(held[test], rest.classes, rest.prior) for held in held_out])
     best = _best(np.array(areas))
     return candidates[best], held_out[best]
@@ -208,13 +255,13 @@ def _best(areas: FloatArray) -> int:
 
 
 def _plain_probabilities(
-    table: LabelledTable, fitted: FittedBoxes, values: FloatArray
+    table: LabelledTable, fitted: FittedBoxes, others: LabelledTable
 ) -> FloatArray:
-    """Class probabilities by the unweighted fit."""
+    """Class probabilities of other rows by the unweighted fit."""
     model = BoxLabelError(table.class_shares, pseudo_mass=table.pseudo_mass)
-    block = Labelled(fitted.affiliations(table.values), table.classes)
-    labels = model.solve(model.statistics(block, table.prior / table.prior.sum()))
-    return fitted.affiliations(values) @ labels
+    share = table.prior / table.prior.sum()
+    labels = solve_from_prior(model, replace(table.affiliated(fitted), prior=share))
+    return fitted.affiliations(others.values) @ labels
 
 
 def candidate_settings(

@@ -10,18 +10,20 @@ from eosparse.rows.coordinates import (
 )
 from eosparse.rows.files import FileRows, is_on_disk, open_rows, write_parquet
 from eosparse.rows.labelled import LabelledRows, by_class
-from eosparse.rows.memory import MemoryRows, block_slices
+from eosparse.rows.memory import MemoryRows, as_float64, block_slices
 from eosparse.rows.side_by_side import single_threaded_blas
-from eosparse.rows.table import Table
+from eosparse.rows.table import Chained, Table
 
 __all__ = [
     "BoundedColumns",
+    "Chained",
     "Coordinates",
     "DaskRows",
     "FileRows",
     "LabelledRows",
     "MemoryRows",
     "Table",
+    "as_float64",
     "block_slices",
     "bounded_columns",
     "by_class",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +15,10 @@ from eosparse.rows.side_by_side import folded
 
 Block = TypeVar("Block")
 Part = TypeVar("Part", bound=Mergeable)
+
+
+def _identity(values: FloatArray) -> FloatArray:
+    return values
 
 
 @dataclass(frozen=True)
@@ -29,28 +33,34 @@ class LabelledRows:
         Class of each, as a number from 0.
     prior : array of shape (n_samples,)
         Prior weights.
+    prepare : callable
+        Applied to the values of each block.
+    numbers : array of int or None
+        The rows to visit, if not all.
     """
 
     values: FloatArray
     classes: IntArray
     prior: FloatArray
+    prepare: Callable[[FloatArray], FloatArray] = _identity
+    numbers: IntArray | None = None
 
-    def fold(self, kernel: Callable[[Labelled, FloatArray | None], Part]) -> Part:
+    def fold(self, kernel: Callable[[Labelled, FloatArray], Part]) -> Part:
         """Apply a kernel to every block, side by side, and merge the results in order."""
 
         def one(part: slice) -> Part | None:
-            prior = self.prior[part]
-            block = Labelled(self.values[part], self.classes[part])
-            return kernel(block, prior) if counts(prior) else None
+            rows = part if self.numbers is None else self.numbers[part]
+            prior = self.prior[rows]
+            if not counts(prior):
+                return None
+            return kernel(Labelled(self.prepare(self.values[rows]), self.classes[rows]), prior)
 
-        return folded(block_slices(self.values.shape), one)
+        size = len(self.values) if self.numbers is None else len(self.numbers)
+        return folded(block_slices((size, self.values.shape[1])), one)
 
     def by_class(self) -> Strata[Labelled]:
         """Return the same rows with one simplex per class."""
-        return by_class(self._some, self.classes, self.prior)
-
-    def _some(self, rows: IntArray) -> LabelledRows:
-        return LabelledRows(self.values[rows], self.classes[rows], self.prior[rows])
+        return by_class(lambda rows: replace(self, numbers=rows), self.classes, self.prior)
 
 
 def by_class(

@@ -14,7 +14,8 @@ from eosparse.rows.side_by_side import folded, in_order, single_threaded_blas
 Part = TypeVar("Part", bound=Mergeable)
 
 
-def _as_float64(values: FloatArray) -> FloatArray:
+def as_float64(values: FloatArray) -> FloatArray:
+    """Return rows in the precision in which they are worked on."""
     return np.asarray(values, dtype=np.float64)
 
 
@@ -51,7 +52,7 @@ class MemoryRows:
 
     values: FloatArray
     prior: FloatArray | None = None
-    prepare: Callable[[FloatArray], FloatArray] = _as_float64
+    prepare: Callable[[FloatArray], FloatArray] = as_float64
     block_numbers: int = BLOCK_NUMBERS
 
     @property
