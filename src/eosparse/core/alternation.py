@@ -71,8 +71,9 @@ class ErrorModel(Protocol[BlockIn, Theta, Stats]):
     around a penalised or randomised learner, has an attribute `is_exact` that is False: a step
     that does not descend then ends the alternation at the state before it.
 
-    Two methods are optional. ``look(block, theta)`` returns the errors together with a function
-    from weights to statistics, where both share work. ``foresee`` is `Foresees`.
+    Three methods are optional. ``look(block, theta)`` returns the errors together with a function
+    from weights to statistics, where both share work. ``sweep(block, prior, theta, alpha)`` returns
+    the `Visit` of a block, made in some faster way, or None. ``foresee`` is `Foresees`.
     """
 
     @property
@@ -241,7 +242,12 @@ def visit(
     if isinstance(rows, Strata):
         return _mixed([visit(model, part, theta, alpha) for part in rows.parts], rows.shares)
 
+    sweep: Callable[..., Visit[Stats] | None] = getattr(model, "sweep", lambda *_: None)
+
     def one(block: Block, prior: FloatArray | None) -> Visit[Stats]:
+        swept = sweep(block, prior, theta, alpha)
+        if swept is not None:
+            return swept
         errors, statistics = _look(model, block, theta)
         solution = optimal_weights(errors, alpha, prior)
         return Visit(solution.summary, statistics(solution.weights))

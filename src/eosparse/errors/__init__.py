@@ -1,5 +1,6 @@
 """Error functions g(x, θ), one model per file."""
 
+from eosparse.errors import fused
 from eosparse.errors.box_starts import bisected
 from eosparse.errors.efficiency import (
     coupling_for_efficiency,
@@ -13,6 +14,9 @@ from eosparse.errors.gaussian import (
     Normal,
     SingularFitError,
     Structure,
+    centred_moments,
+    has_lost_digits,
+    times_transposed,
     weighted_moments,
 )
 from eosparse.errors.learner import Fitted, LearnerError, NumberedRows, RowWeights
@@ -46,11 +50,15 @@ __all__ = [
     "bisected",
     "box_sums",
     "centre_and_spread",
+    "centred_moments",
     "coupling_for_efficiency",
     "covariance_parameters",
     "effective_dimension",
+    "fused",
+    "has_lost_digits",
     "largest_stable_coupling",
     "oas_shrinkage",
+    "times_transposed",
     "weighted_moments",
     "weighted_quantiles",
 ]

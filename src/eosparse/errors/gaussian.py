@@ -15,13 +15,14 @@ covariance**.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from eosparse.core import CollapseError, FloatArray, Foresight
 
@@ -78,6 +79,25 @@ def _scatter(centred: FloatArray, share: FloatArray, *, diagonal: bool) -> Float
     return centred.T @ centred
 
 
+def centred_moments(centred: FloatArray, weights: FloatArray, *, diagonal: bool) -> Moments | None:
+    """Moments of rows from which something close to their mean has been subtracted.
+
+    The rows are overwritten. None if it was so far off that the difference would lose digits.
+    """
+    mass = float(weights.sum())
+    share = weights / mass
+    gap = share @ centred
+    around = _scatter(centred, share, diagonal=diagonal)
+    if has_lost_digits(gap, around if diagonal else np.diag(around)):
+        return None
+    return Moments(mass, gap, around - (gap * gap if diagonal else np.outer(gap, gap)))
+
+
+def has_lost_digits(gap: FloatArray, squares: FloatArray) -> bool:
+    """Whether squares around a point are little more than the squared gap to the mean."""
+    return bool((gap * gap > _MOST_CANCELLED * squares).any())
+
+
 @dataclass(frozen=True)
 class Normal:
     """Location and covariance: a matrix, or a vector of variances."""
@@ -121,7 +141,10 @@ class Normal:
         return float(np.square(self.inverse_factor).sum())
 
     @cached_property
-    def _is_well_conditioned(self) -> bool:
+    def is_well_conditioned(self) -> bool:
+        """Whether a product with the inverse of the factor is as good as a substitution."""
+        if self.factor.ndim == 1:
+            return True
         reciprocal, _ = lapack.dtrcon(self.factor, uplo="L")
         return bool(reciprocal > 1e-4)
 
@@ -134,8 +157,8 @@ class Normal:
         if self.factor.ndim == 1:
             white: FloatArray = centred / self.factor
             return white
-        if self._is_well_conditioned:
-            return _times_transposed(centred, self.inverse_factor)
+        if self.is_well_conditioned:
+            return times_transposed(centred, self.inverse_factor)
         return _substituted(self.factor, centred.T).T
 
     def mahalanobis(self, values: FloatArray) -> FloatArray:
@@ -149,7 +172,7 @@ class Normal:
         return lengths
 
 
-# Moments around θ's location may lose two digits to the distance from their own mean.
+# Moments around another point may lose two digits to its distance from their own mean.
 _MOST_CANCELLED = 0.99
 # A Cholesky pivot this small beside its column's spread is rounding: the columns are dependent.
 _RANK_TOLERANCE = 1e-7
@@ -197,30 +220,25 @@ class GaussianError:
 
     def errors(self, block: FloatArray, theta: Normal) -> FloatArray:
         """Return the error of each row."""
-        return self._errors(theta.mahalanobis(block), theta)
+        return self.error_at(theta.mahalanobis(block), theta)
 
     def look(
         self, block: FloatArray, theta: Normal
     ) -> tuple[FloatArray, Callable[[FloatArray], Moments]]:
         """Return the errors, and the statistics as a function of weights; rows are centred once."""
         centred = block - theta.location
-        errors = self._errors(theta.squared_lengths(centred), theta)
-        diagonal = self.structure != "full"
+        errors = self.error_at(theta.squared_lengths(centred), theta)
 
         def statistics(weights: FloatArray) -> Moments:
-            mass = float(weights.sum())
-            share = weights / mass
-            gap = share @ centred
-            between = gap * gap if diagonal else np.outer(gap, gap)
-            around = _scatter(centred, share, diagonal=diagonal)
-            spread = around if diagonal else np.diag(around)
-            if (gap * gap > _MOST_CANCELLED * spread).any():
-                return self.statistics(block, weights)  # from far off, no digits would be left
-            return Moments(mass, theta.location + gap, around - between)
+            moments = centred_moments(centred, weights, diagonal=self.structure != "full")
+            if moments is None:
+                return self.statistics(block, weights)
+            return replace(moments, mean=theta.location + moments.mean)
 
         return errors, statistics
 
-    def _errors(self, distances: FloatArray, theta: Normal) -> FloatArray:
+    def error_at(self, distances: FloatArray, theta: Normal) -> FloatArray:
+        """Return the error of rows at squared distances."""
         common = theta.log_det
         if self.shrinkage > 0.0:
             common += self.shrinkage * self.target * theta.precision_trace
@@ -280,18 +298,22 @@ def _substituted(factor: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(solution)
 
 
-def _times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
-    """Multiply rows by the transpose of a lower triangular matrix, in the memory order of rows."""
-    if rows.shape[1] < _FEWEST_TRIANGULAR:
-        return (lower @ rows.T).T
-    # Half of the work of a full product.
-    if rows.flags.f_contiguous:
-        return np.asarray(blas.dtrmm(1.0, lower, rows, side=1, lower=1, trans_a=1))
-    return np.asarray(blas.dtrmm(1.0, lower, rows.T, lower=1)).T
+def times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
+    """Multiply rows by the transpose of a lower triangular matrix; columns lie one after another.
+
+    In strips, which leave out most of the zeros. BLAS has a routine for it, but SciPy's keeps other
+    threads waiting.
+    """
+    size = len(lower)
+    product = np.empty((size, len(rows)))
+    ends = np.linspace(0, size, 1 + max(1, size // _STRIP)).astype(int)
+    for begin, end in itertools.pairwise(ends):
+        np.matmul(lower[begin:end, :end], rows.T[:end], out=product[begin:end])
+    return product.T
 
 
-# With fewer columns a full product is faster than a triangular one.
-_FEWEST_TRIANGULAR = 16
+# Columns per strip; narrower ones are slower than the zeros they leave out.
+_STRIP = 64
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from eosparse.estimators.gaussian_choices import fit_gaussian
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import fit_options, flagging_rule
+from eosparse.estimators.raw_gaussian import RawGaussian
 from eosparse.estimators.read_out import Judgement, read_out
 from eosparse.estimators.table_input import (
     memory_table,
@@ -431,9 +432,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         table = memory_table(scratch, X, sample_weight)
         fit = scratch._fit(table)
         visited = _visited_alphas(fit, alphas)
-        rows = table.prepared(fit.coordinates)
-        start = solve_from_prior(fit.model, rows)
-        results = alpha_path(fit.model, rows, visited, start, tol=self.tol, max_iter=self.max_iter)
+        model = RawGaussian(fit.model, fit.coordinates)
+        start = solve_from_prior(model, table)
+        results = alpha_path(model, table, visited, start, tol=self.tol, max_iter=self.max_iter)
         flagged, weights = np.full(len(results), -1), np.zeros((len(results), len(table.values)))
         mass = 1.0 if table.prior is None else table.prior
         for i, result in enumerate(results):

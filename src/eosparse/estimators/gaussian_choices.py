@@ -42,6 +42,7 @@ from eosparse.errors import (
 from eosparse.estimators.checkpoint import Checkpoint, fingerprint
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.estimators.notices import DegenerateDataWarning, MaskingWarning, warn_caller
+from eosparse.estimators.raw_gaussian import RawGaussian
 from eosparse.rows import Coordinates, MemoryRows, Table, choose_coordinates, spanned
 
 # With fewer rows per column than this, "auto" shrinks the covariance.
@@ -135,7 +136,8 @@ class _Problem:
 
     @cached_property
     def rows(self) -> Table:
-        return self.table.prepared(self.coordinates)
+        """The rows as they are stored; `RawGaussian` knows about coordinates."""
+        return self.table.prepared(np.asarray)
 
     @cached_property
     def shrinkage(self) -> float:
@@ -237,7 +239,7 @@ class _Problem:
             resumed = self._checkpoint.resumed(alpha, warmed)
             callbacks = (self._checkpoint.saving(alpha, warmed), *callbacks)
         result = alternate(
-            model,
+            RawGaussian(model, self.coordinates),
             self.rows,
             alpha,
             resumed,
@@ -262,7 +264,8 @@ class _Problem:
         """Bring a start close to the end of its way, on a part of the rows."""
         if self._warming_rows is None:
             return start
-        result = alternate(model, self._warming_rows, alpha, start, tol=1e-9, max_iter=60)
+        raw = RawGaussian(model, self.coordinates)
+        result = alternate(raw, self._warming_rows, alpha, start, tol=1e-9, max_iter=60)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return start if result.status is Status.COLLAPSED else result.theta
@@ -274,7 +277,7 @@ class _Problem:
         if size < _LEAST_WARMING * len(self.sample.mass):
             return None
         part = _sample(self.table, size)
-        return MemoryRows(part.values, part.mass, self.coordinates)
+        return MemoryRows(part.values, part.mass, np.asarray)
 
     def _fit_perplexity(
         self, model: GaussianError, dimension: float, perplexity: float
@@ -313,7 +316,8 @@ class _Problem:
         rows: Rows[FloatArray] = self.rows
         if not (isinstance(start, str) and start == "uniform"):
             rows = self._reweighted(start)
-        return [(coupling, solve_from_prior(model, rows))]
+        raw = RawGaussian(model, self.coordinates)
+        return [(coupling, solve_from_prior(raw, rows))]
 
     def _reweighted(self, start: str | FloatArray) -> MemoryRows:
         """Return the rows with random or given weights in addition to their own."""

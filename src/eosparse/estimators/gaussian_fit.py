@@ -9,6 +9,7 @@ import numpy as np
 
 from eosparse.core import FloatArray, Result, Rows
 from eosparse.errors import GaussianError, Moments, Normal, weighted_moments
+from eosparse.estimators.raw_gaussian import RawGaussian
 from eosparse.inference import DistanceLaw, FittedGamma, ScaledF, SelfPull
 from eosparse.rows import Coordinates
 
@@ -45,7 +46,7 @@ class GaussianFit:
 
     def uncorrected_distances(self, values: FloatArray) -> FloatArray:
         """Squared distances m of some rows in the metric of V."""
-        distances = self.theta.mahalanobis(self.coordinates(values))
+        distances = RawGaussian(self.model, self.coordinates).distances(values, self.theta)
         if self.coordinates.basis is not None:
             distances += self.coordinates.off_span(values) / self.model.off_span_variance
         return distances

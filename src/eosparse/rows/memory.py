@@ -19,8 +19,8 @@ def as_float64(values: FloatArray) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-# About as many numbers as fit the processor's cache.
-BLOCK_NUMBERS = 2**17
+# Few enough numbers for the processor's cache, and enough to outweigh what a block costs by itself.
+BLOCK_NUMBERS = 2**19
 
 
 def block_slices(shape: tuple[int, ...], block_numbers: int = BLOCK_NUMBERS) -> Iterator[slice]:
