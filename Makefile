@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test lint types imports pytest bench-detector bench-labels clean
+.PHONY: demo test lint types imports pytest bench-detector bench-labels bench-speed clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -39,6 +39,9 @@ bench-detector: $(STAMPS)/bench
 
 bench-labels: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.labels
+
+bench-speed: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.speed
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

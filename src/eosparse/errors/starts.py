@@ -18,9 +18,10 @@ Rows carry prior weights; a weight of k equals the same row k times, a weight of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaincinv, ndtri
@@ -58,12 +59,15 @@ class StartSearch:
         Prior weight of each row.
     rows : Rows
         The same rows, as the loop wants them.
+    each : callable
+        How to apply a function to several things: `map`, or something that uses several threads.
     """
 
     model: GaussianError
     values: FloatArray
     mass: FloatArray
     rows: Rows[FloatArray]
+    each: Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]] = map
 
     def best(self, alpha: float) -> Candidate | None:
         """Return the best admitted end, else the one that holds most rows, else None."""
@@ -91,7 +95,7 @@ class StartSearch:
         return self._ends(alpha, self._starts_from_all)
 
     def _ends(self, alpha: float, starts: list[Normal]) -> list[Candidate]:
-        ends = (self.end(alpha, start) for start in starts)
+        ends = self.each(lambda start: self.end(alpha, start), starts)
         return [end for end in ends if end is not None]
 
     @cached_property
@@ -100,7 +104,8 @@ class StartSearch:
 
     def _starts(self, pool: FloatArray) -> list[Normal]:
         """Distinct fits from every guess; they do not depend on alpha."""
-        fits = [fit for guess in _guesses(self.values, pool) if (fit := self._refine(guess, pool))]
+        refined = self.each(lambda guess: self._refine(guess, pool), _guesses(self.values, pool))
+        fits = [fit for fit in refined if fit is not None]
         # The classical fit too, unconcentrated: ties may make every half of the rows singular.
         distinct: list[Normal] = [self._fit(pool)]
         for fit in sorted(fits, key=lambda fit: fit.log_det):

@@ -43,7 +43,7 @@ from eosparse.estimators.checkpoint import Checkpoint, fingerprint
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.estimators.notices import DegenerateDataWarning, MaskingWarning, warn_caller
 from eosparse.estimators.raw_gaussian import RawGaussian
-from eosparse.rows import Coordinates, MemoryRows, Table, choose_coordinates, spanned
+from eosparse.rows import Coordinates, MemoryRows, Table, choose_coordinates, each, spanned
 
 # With fewer rows per column than this, "auto" shrinks the covariance.
 ROWS_PER_COLUMN = 5.0
@@ -265,7 +265,8 @@ class _Problem:
         if self._warming_rows is None:
             return start
         raw = RawGaussian(model, self.coordinates)
-        result = alternate(raw, self._warming_rows, alpha, start, tol=1e-9, max_iter=60)
+        # All rows lead elsewhere by more than this.
+        result = alternate(raw, self._warming_rows, alpha, start, tol=1e-6, max_iter=60)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return start if result.status is Status.COLLAPSED else result.theta
@@ -337,7 +338,7 @@ class _Problem:
     ) -> list[tuple[float, Normal]]:
         """Return the best of several robust starts, found on the sample, bolder ones first."""
         values, mass = self.coordinates(self.sample.values), self.sample.mass
-        search = StartSearch(model, values, mass, MemoryRows(values, mass))
+        search = StartSearch(model, values, mass, MemoryRows(values, mass), each)
         best = search.best(model.alpha(self._on_sample(coupling, dimension)))
         bolder = self._bolder(search, best, dimension)
         if best is bolder is None:
@@ -436,7 +437,9 @@ def _corrected_log_det(found: Candidate) -> float:
 
 def _sample_size(table: Table) -> int:
     """Rows that are enough to choose coordinates and a start."""
-    size = max(1000, 20 * min(table.n_features, table.n_present))
+    columns = min(table.n_features, table.n_present)
+    # Twenty rows per column; of many columns fewer, as every fit to the sample costs their cube.
+    size = max(1000, min(20 * columns, 2000 + 4 * columns))
     return size if table.n_present > 2 * size else table.n_present
 
 

@@ -11,7 +11,7 @@ from eosparse.rows.coordinates import (
 from eosparse.rows.files import FileRows, is_on_disk, open_rows, write_parquet
 from eosparse.rows.labelled import LabelledRows, by_class
 from eosparse.rows.memory import MemoryRows, as_float64, block_slices
-from eosparse.rows.side_by_side import single_threaded_blas
+from eosparse.rows.side_by_side import each, single_threaded_blas
 from eosparse.rows.table import Chained, Table
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "bounded_columns",
     "by_class",
     "choose_coordinates",
+    "each",
     "is_dask",
     "is_frame",
     "is_on_disk",

@@ -6,6 +6,7 @@ spread better. NumPy releases the interpreter while it computes, so threads are 
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -70,7 +71,10 @@ def in_order(
     items: Iterable[Item], function: Callable[[Item], Value], *, n_threads: int
 ) -> Iterator[Value]:
     """Apply a function to items side by side; yield the results in order, few at a time."""
-    if n_threads == 1:
+    items = iter(items)
+    first = list(itertools.islice(items, 2))
+    items = itertools.chain(first, items)
+    if n_threads == 1 or len(first) < 2:
         yield from map(function, items)
         return
     pool, pending = ThreadPoolExecutor(n_threads), deque[Future[Value]]()
@@ -90,3 +94,9 @@ def folded(items: Iterable[Item], kernel: Callable[[Item], Part | None]) -> Part
     with single_threaded_blas() as n_threads:
         parts = in_order(items, kernel, n_threads=n_threads)
         return reduce(operator.add, (part for part in parts if part is not None))
+
+
+def each(function: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
+    """Like `map`, side by side."""
+    with single_threaded_blas() as n_threads:
+        return list(in_order(items, function, n_threads=n_threads))
