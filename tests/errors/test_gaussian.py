@@ -159,7 +159,7 @@ def test_badly_conditioned_covariances_keep_their_digits():
     white = rng.normal(size=(300, 3))
     matrix = np.array([[1.0, 0, 0], [1.0, 1e-5, 0], [1.0, 1e-5, 1e-5]])
     theta = Normal(np.zeros(3), matrix @ matrix.T)
-    assert not theta._is_well_conditioned
+    assert not theta.is_well_conditioned
     np.testing.assert_allclose(
         theta.mahalanobis(white @ matrix.T), np.square(white).sum(axis=1), rtol=1e-4
     )

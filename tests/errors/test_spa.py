@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eosparse import SPAClassifier
 from eosparse.core import Status, alternate, fold_blocks, solve_from_prior, visit
 from eosparse.errors import Boxes, BoxLabelError, Labelled, SPAError, bisected, box_sums
+from eosparse.estimators import spa_fit
 from eosparse.rows import LabelledRows
 
 
@@ -125,3 +127,16 @@ def test_bisection_does_not_depend_on_order_or_repetition():
 def test_bisection_stops_where_rows_no_longer_differ():
     values = np.repeat([[0.0, 0.0], [1.0, 5.0]], 10, axis=0)
     assert len(bisected(values, np.ones(20), 6)) == 2
+
+
+def test_large_tables_are_prepared_block_by_block(monkeypatch):
+    """With and without copies of columns and affiliations: the same boxes and labels."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 5))
+    y = (X[:, 0] + rng.normal(size=30_000) > 0).astype(int)
+    kept = SPAClassifier(8, temperature=1.0, alpha=1.0).fit(X, y)
+    monkeypatch.setattr(spa_fit, "_MOST_KEPT", 0)
+    streamed = SPAClassifier(8, temperature=1.0, alpha=1.0).fit(X, y)
+    np.testing.assert_allclose(streamed.box_centers_, kept.box_centers_, atol=1e-9)
+    np.testing.assert_allclose(streamed.weights_, kept.weights_, rtol=1e-9)
+    np.testing.assert_allclose(streamed.predict_proba(X), kept.predict_proba(X), atol=1e-9)
