@@ -54,7 +54,6 @@ def _measured(what: str, folder: Path) -> dict[str, float]:
 
 
 def measure(what: str, folder: str) -> None:
-    import resource
     import time
 
     from eosparse import EOSDetector, open_rows
@@ -62,7 +61,9 @@ def measure(what: str, folder: str) -> None:
     from eosparse.estimators.raw_gaussian import RawGaussian
 
     def peak() -> float:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        """Most resident memory of this process; getrusage would count its parent's."""
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
     if what == "fit":
         rows, detector = open_rows(folder), EOSDetector()

@@ -77,6 +77,13 @@ def test_partitions_are_columns_that_must_be_named(frame, tmp_path):
     assert open_rows(tmp_path / "t", ["a", "year"]).columns == ("a", "year")
 
 
+def test_a_filtered_dataset(frame, folder):
+    some = ds.dataset(folder).filter(ds.field("w") > 0)
+    here = EOSDetector().fit(frame.loc[frame["w"] > 0, COLUMNS])
+    there = EOSDetector().fit(open_rows(some, COLUMNS))
+    np.testing.assert_allclose(there.location_, here.location_, rtol=1e-9)
+
+
 def test_a_column_of_weights(frame, folder):
     here = EOSDetector().fit(frame[COLUMNS], sample_weight=frame["w"])
     for there in (

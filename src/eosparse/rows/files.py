@@ -174,28 +174,13 @@ class FileRows:
     def batches(self, others: Sequence[str] = ()) -> Iterator[Batch]:
         """Read the files from first to last, with other columns beside those used."""
         names = list(dict.fromkeys([*self.columns, *filter(None, [self.weights]), *others]))
-        size = max(256, BLOCK_NUMBERS // max(self.n_features, 1), 4 * self.n_features)
-        options: dict[str, Any] = {}
-        if self.dataset.format.default_extname == "parquet":
-            # Not a whole row group at once, which may be larger than memory.
-            options["fragment_scan_options"] = arrow().dataset.ParquetFragmentScanOptions(
-                use_buffered_stream=True, buffer_size=2**20, pre_buffer=False
-            )
-        scanner = self._guarded(
-            lambda: self.dataset.scanner(
-                names,
-                batch_size=_BLOCKS_PER_BATCH * size,
-                batch_readahead=2,
-                fragment_readahead=1,
-                **options,
-            )
-        )
-        tagged, seen = iter(scanner.scan_batches()), dict[str, int]()
-        while (item := self._guarded(lambda: next(tagged, None))) is not None:
-            if len(item.record_batch):
-                file = item.fragment.path
-                yield Batch(item.record_batch, file, seen.get(file, 0))
-                seen[file] = seen.get(file, 0) + len(item.record_batch)
+        size = _BLOCKS_PER_BATCH * max(256, BLOCK_NUMBERS // max(len(names), 1), 4 * len(names))
+        read, seen = _read(self.dataset, names, size), dict[str, int]()
+        while (item := self._guarded(lambda: next(read, None))) is not None:
+            records, file = item
+            if len(records):
+                yield Batch(records, file, seen.get(file, 0))
+                seen[file] = seen.get(file, 0) + len(records)
 
     def numbers(self, batch: Batch) -> tuple[FloatArray, FloatArray | None]:
         """Return the columns of a batch as one block, and the prior weights."""
@@ -241,6 +226,31 @@ class FileRows:
         except (arrow().ArrowException, OSError) as error:
             where = _broken_part(self.dataset, [*self.columns, *filter(None, [self.weights])])
             raise ValueError(f"{where} cannot be read: {error}") from error
+
+
+def _read(dataset: Dataset, names: list[str], batch_size: int) -> Iterator[tuple[RecordBatch, str]]:
+    """Read batches, and the file that each comes from."""
+    options = {"batch_size": batch_size, "batch_readahead": 2, "fragment_readahead": 1}
+    if _is_filtered(dataset):
+        for item in dataset.scanner(columns=names, **options).scan_batches():
+            yield item.record_batch, item.fragment.path
+        return
+    for fragment in dataset.get_fragments():
+        if hasattr(fragment, "row_groups") and set(names) <= set(fragment.physical_schema.names):
+            # Page by page: a row group may be larger than memory.
+            file = arrow().parquet.ParquetFile(
+                fragment.path, filesystem=fragment.filesystem, pre_buffer=False, buffer_size=2**16
+            )
+            batches = file.iter_batches(batch_size, columns=names)
+        else:
+            batches = fragment.to_batches(columns=names, schema=dataset.schema, **options)
+        for records in batches:
+            yield records, fragment.path
+
+
+def _is_filtered(dataset: Dataset) -> bool:
+    """Whether some rows were left out by `Dataset.filter`, which hides the files."""
+    return bool(getattr(dataset, "_scan_options", None))
 
 
 def write_parquet(
@@ -291,7 +301,7 @@ def write_parquet(
 def _broken_part(dataset: Dataset, columns: list[str]) -> str:
     """Find the first file, row group and column that cannot be read."""
     unreadable = (arrow().ArrowException, OSError)
-    for fragment in dataset.get_fragments():
+    for fragment in () if _is_filtered(dataset) else dataset.get_fragments():
         try:
             groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else []
         except unreadable:
@@ -412,7 +422,7 @@ def _format(file: str) -> str:
 
 def _names_in_files(dataset: Dataset) -> list[str]:
     """Names of the columns that are in the files, not in the names of folders."""
-    first = next(iter(dataset.get_fragments()), None)
+    first = None if _is_filtered(dataset) else next(iter(dataset.get_fragments()), None)
     inside = set(dataset.schema.names if first is None else first.physical_schema.names)
     return [name for name in dataset.schema.names if name in inside]
 
