@@ -57,10 +57,10 @@ _BOLDER_EFFICIENCIES = (0.55, 0.4, 0.2)
 # How often "auto" may double alpha to escape a collapse.
 _MOST_RELAXATIONS = 5
 # A part of all rows on which the alternation runs first, how many times the sample that finds the
-# start that part must have to be worth it, and how many numbers (64 MB) it may hold at most.
+# start that part must have to be worth it, and how many numbers (32 MB) it may hold at most.
 _WARMING_SHARE = 1 / 16
 _LEAST_WARMING = 2
-_MOST_WARMING_NUMBERS = 2**23
+_MOST_WARMING_NUMBERS = 2**22
 
 
 @dataclass(frozen=True)

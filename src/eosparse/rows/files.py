@@ -33,8 +33,6 @@ _FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
     ".ipc": "arrow", ".csv": "csv", ".tsv": "csv", ".gz": "csv",
 }  # fmt: skip
-# Blocks per batch that is read: files are read in larger pieces than are worked on.
-_BLOCKS_PER_BATCH = 4
 
 
 def arrow() -> Any:
@@ -174,7 +172,7 @@ class FileRows:
     def batches(self, others: Sequence[str] = ()) -> Iterator[Batch]:
         """Read the files from first to last, with other columns beside those used."""
         names = list(dict.fromkeys([*self.columns, *filter(None, [self.weights]), *others]))
-        size = _BLOCKS_PER_BATCH * max(256, BLOCK_NUMBERS // max(len(names), 1), 4 * len(names))
+        size = max(256, BLOCK_NUMBERS // max(len(names), 1), 4 * len(names))
         read, seen = _read(self.dataset, names, size), dict[str, int]()
         while (item := self._guarded(lambda: next(read, None))) is not None:
             records, file = item
