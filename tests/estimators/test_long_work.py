@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from eosparse import EOSDetector, Status
+from eosparse import DegenerateDataWarning, EOSDetector, Status
 from eosparse.estimators.progress import Progress
+from eosparse.rows import spread_out
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +64,42 @@ def test_a_killed_process_goes_on_where_it_stood(table, tmp_path):
 
 def test_a_finished_checkpoint_is_one_pass_from_the_end(table, tmp_path):
     first = EOSDetector(alpha=0.9, start="uniform", checkpoint=tmp_path / "c").fit(table)
-    again = EOSDetector(alpha=0.9, start="uniform", checkpoint=tmp_path / "c").fit(table)
+    passes = []
+    parameters = {"alpha": 0.9, "start": "uniform", "checkpoint": tmp_path / "c"}
+    again = EOSDetector(**parameters, callback=lambda it: passes.append(it.number)).fit(table)
+    assert passes == [first.n_iter_]
     np.testing.assert_array_equal(again.covariance_, first.covariance_)
+
+
+def test_more_passes_can_be_asked_for_later(table, tmp_path):
+    parameters = {"alpha": 0.9, "start": "uniform", "checkpoint": tmp_path / "c"}
+    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
+        EOSDetector(**parameters, max_iter=3).fit(table)
+    whole = EOSDetector(alpha=0.9, start="uniform").fit(table)
+    longer = EOSDetector(**parameters).fit(table)
+    np.testing.assert_array_equal(longer.objective_history_, whole.objective_history_)
+
+
+def test_a_fallback_uses_the_same_checkpoint(tmp_path):
+    """Bulk on a plane: the first attempts collapse, and the covariance is shrunk."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 3))
+    X[:200, 2] = X[:200, 0] + X[:200, 1]
+    for start in ("uniform", "deterministic"):
+        with pytest.warns(DegenerateDataWarning):
+            EOSDetector(start=start, checkpoint=tmp_path / start).fit(X)
+
+
+def test_rows_that_changed_are_named(table, tmp_path):
+    large = np.tile(table, (10, 1)) + np.random.default_rng(2).normal(size=(30_000, 3)) / 9
+    parameters = {"alpha": 0.9, "start": "uniform", "checkpoint": tmp_path / "c"}
+    with pytest.warns(ConvergenceWarning):
+        EOSDetector(**parameters, max_iter=3).fit(large)
+    sampled = spread_out(30_000, 1000)
+    changed = large + 5
+    changed[sampled] = large[sampled]
+    with pytest.raises(ValueError, match="rows that have changed"):
+        EOSDetector(**parameters).fit(changed)
 
 
 def test_checkpoints_of_other_fits_are_refused(table, tmp_path):
@@ -75,9 +110,10 @@ def test_checkpoints_of_other_fits_are_refused(table, tmp_path):
         with pytest.raises(ValueError, match="belongs to a fit of other rows"):
             EOSDetector(**parameters, start="uniform", checkpoint=path).fit(X)
     assert path.read_bytes() == before
-    path.write_bytes(b"something else")
-    with pytest.raises(ValueError, match="is not a checkpoint"):
-        EOSDetector(checkpoint=path).fit(table)
+    for content in (b"something else", b""):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="is not a checkpoint"):
+            EOSDetector(checkpoint=path).fit(table)
     with pytest.raises(ValueError, match="there is no folder"):
         EOSDetector(checkpoint=tmp_path / "nowhere" / "c").fit(table)
     with pytest.raises(ValueError, match="must be a path"):
@@ -103,7 +139,8 @@ def test_progress_is_shown(table, capsys):
     EOSDetector(0.9, start="uniform", verbose=True).fit(table)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("pass 1, objective ")
-    assert lines[-1].endswith("0 s left")
+    assert " s left" in lines[-2]
+    assert lines[-1].endswith("judging the rows")
 
 
 def test_a_terminal_gets_a_bar(table):

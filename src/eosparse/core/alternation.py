@@ -163,7 +163,7 @@ class Iteration(Generic[Theta]):
     alpha, objective, effective_size, theta
         Regularisation, objective, Kish's size and θ of this pass.
     fall : float
-        By how much the next step will lower the objective at least; NaN if the model cannot tell.
+        By how much the next step will lower the objective, about; NaN if the model cannot tell.
     target : float
         The fall at which the alternation ends.
     resume : State or None
@@ -344,12 +344,13 @@ def alternate(
                 if plain is not None:
                     theta, plain = plain, None
                     continue
-                if not is_exact:
+                if not is_exact or _is_rounding(passed, model.smallest_size, history[-1]):
                     return ended(Status.CONVERGED)
-            summary, reached = passed.summary if passed else None, theta
             if passed is None or passed.summary.kish_size < model.smallest_size:
+                summary, reached = passed.summary if passed else None, theta
                 return ended(Status.COLLAPSED)
             history.append(passed.summary.objective)
+            summary, reached = passed.summary, theta
             target = tol * max(1.0, abs(history[-1]))
             has_settled = _has_settled(history, target)
             step: _Step[Theta] | None = None
@@ -439,17 +440,22 @@ def _resumption(
 _ROUNDING = 1e-8
 
 
-def _has_settled(history: list[float], target: float) -> bool:
-    """Whether the last fall is within the target; a rise beyond rounding is an error."""
-    if len(history) < 2:
+def _is_rounding(passed: Visit[Stats] | None, smallest_size: float, before: float) -> bool:
+    """Whether a rise of the objective is one of rounding; a larger one is an error."""
+    if passed is None or passed.summary.kish_size < smallest_size:
         return False
-    before, now = history[-2:]
+    now = passed.summary.objective
     if now - before > _ROUNDING * max(1.0, abs(now)):
         raise DescentError(
-            f"the objective rose from {before!r} to {now!r} in iteration {len(history)}: the "
-            "error model's solve() does not minimise its weighted errors."
+            f"the objective rose from {before!r} to {now!r}: the error model's solve() does not "
+            "minimise its weighted errors."
         )
-    return before - now <= target
+    return True
+
+
+def _has_settled(history: list[float], target: float) -> bool:
+    """Whether the last fall is within the target."""
+    return len(history) > 1 and history[-2] - history[-1] <= target
 
 
 def fold_blocks(

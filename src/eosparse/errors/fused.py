@@ -1,12 +1,13 @@
 """The Gaussian error in one sweep, compiled: distances, weights and moments of rows in the cache.
 
-NumPy writes and reads every block several times; here sixty-four rows at a time stay in the
+NumPy writes and reads every block several times; here some dozens of rows at a time stay in the
 innermost cache from the first subtraction to the last product. Used where Numba is installed, and
 equal to the NumPy way up to rounding.
 """
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -17,18 +18,13 @@ from eosparse.core import FloatArray
 
 # With more columns BLAS is faster; with fewer rows compiled code is not worth loading.
 _MOST_COLUMNS = 160
-_FEWEST_ROWS = 4096
+_FEWEST_ROWS = 2048
 
 
 def is_worth_it(values: FloatArray) -> bool:
     """Whether a block is large and narrow enough, and Numba is installed."""
     n_rows, n_columns = values.shape
-    return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and _is_installed()
-
-
-@cache
-def _is_installed() -> bool:
-    return find_spec("numba") is not None
+    return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and _kernels() is not None
 
 
 def padded(matrix: FloatArray) -> FloatArray:
@@ -70,7 +66,16 @@ def squared_distances(values: FloatArray, centre: FloatArray, whitening: FloatAr
 
 @cache
 def _kernels() -> Any:
-    """Load the compiled code, which takes a moment."""
-    from eosparse.errors import kernels
-
+    """Load the compiled code, which takes a moment; None without Numba."""
+    if find_spec("numba") is None:
+        return None
+    try:
+        from eosparse.errors import kernels
+    except Exception as error:  # a Numba that does not fit this NumPy, no cache, ...
+        warnings.warn(
+            f"Numba cannot be used ({error}): NumPy does the same, more slowly.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
     return kernels

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from eosparse.core import Callback, FloatArray, Iteration, State
+from eosparse.core import Callback, DescentError, FloatArray, Iteration, State
 from eosparse.errors import Normal
 
 
-@dataclass(frozen=True)
+@dataclass
 class Checkpoint:
     """States of the alternations of one problem, in one file that is always whole.
 
@@ -23,18 +25,26 @@ class Checkpoint:
     path : Path
         The file.
     problem : str
-        Fingerprint of the rows and the options; a file of another problem is refused.
+        Fingerprint of a sample of the rows and of the options; a file of another problem is
+        refused.
+    n_attempts : int
+        Alternations begun so far: where one collapses, another follows.
     """
 
     path: Path
     problem: str
+    n_attempts: int = 0
 
-    def resumed(self, alpha: float, start: Normal) -> Normal | State[Normal]:
-        """Return the state that an alternation had reached, or its start."""
+    def next_attempt(self, alpha: float) -> str:
+        """Return the name of the next alternation, the same in every run of a problem."""
+        self.n_attempts += 1
+        return f"{self.n_attempts} {alpha:.9g}"
+
+    def resumed(self, attempt: str) -> State[Normal] | None:
+        """Return the state that an alternation had reached, if any."""
         saved = self._read()
-        attempt = _attempt(alpha, start)
         if f"{attempt}/n_iter" not in saved:
-            return start
+            return None
         parts = {name: saved.get(f"{attempt}/{name}") for name in _PARTS}
         plain = None
         if parts["plain_location"] is not None:
@@ -46,27 +56,18 @@ class Checkpoint:
             int(np.asarray(parts["n_iter"])),
         )
 
-    def saving(self, alpha: float, start: Normal) -> Callback:
+    def saving(self, attempt: str) -> Callback:
         """Return a callback that saves the state of an alternation after each pass."""
-        attempt = _attempt(alpha, start)
 
         def save(iteration: Iteration[Normal]) -> None:
-            state = iteration.resume
-            if state is None:
-                return
-            parts = {
-                "location": state.theta.location,
-                "covariance": state.theta.covariance,
-                "history": np.array(state.objective_history),
-                "n_iter": np.array(state.n_iter),
-            }
-            if state.plain is not None:
-                parts["plain_location"] = state.plain.location
-                parts["plain_covariance"] = state.plain.covariance
-            others = {
-                name: value for name, value in self._read().items() if not name.startswith(attempt)
-            }
-            self._write(others | {f"{attempt}/{name}": value for name, value in parts.items()})
+            if iteration.resume is not None:
+                others = {
+                    name: value
+                    for name, value in self._read().items()
+                    if not name.startswith(f"{attempt}/")
+                }
+                own = _parts(iteration.resume)
+                self._write(others | {f"{attempt}/{name}": value for name, value in own.items()})
 
         return save
 
@@ -77,7 +78,7 @@ class Checkpoint:
             with np.load(self.path, allow_pickle=False) as file:
                 saved = dict(file)
             problem = str(saved.pop("problem"))
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} is not a checkpoint of eosparse: {error}. Name "
                 "another file, or remove it."
@@ -112,8 +113,31 @@ def fingerprint(*parts: FloatArray | str) -> str:
     return digest.hexdigest()[:32]
 
 
-def _attempt(alpha: float, start: Normal) -> str:
-    return fingerprint(repr(alpha), start.location, start.covariance)
+def _parts(state: State[Normal]) -> dict[str, FloatArray]:
+    parts = {
+        "location": state.theta.location,
+        "covariance": state.theta.covariance,
+        "history": np.array(state.objective_history),
+        "n_iter": np.array(state.n_iter),
+    }
+    if state.plain is not None:
+        parts["plain_location"] = state.plain.location
+        parts["plain_covariance"] = state.plain.covariance
+    return parts
+
+
+@contextmanager
+def changed_rows_named(checkpoint: Checkpoint | None) -> Iterator[None]:
+    """Where a resumed fit does not descend, rows outside the sample have changed since."""
+    try:
+        yield
+    except DescentError as error:
+        if checkpoint is None:
+            raise
+        raise ValueError(
+            f"checkpoint={str(checkpoint.path)!r} was made from rows that have changed since. "
+            "Remove it, and fit again."
+        ) from error
 
 
 def _normal(location: FloatArray | None, covariance: FloatArray | None) -> Normal:

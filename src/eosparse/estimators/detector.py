@@ -43,7 +43,14 @@ from eosparse.estimators.table_input import (
     training_table,
 )
 from eosparse.inference import Explanation
-from eosparse.rows import FileRows, Table, is_on_disk, single_threaded_blas, write_parquet
+from eosparse.rows import (
+    FileRows,
+    Table,
+    is_dask,
+    is_on_disk,
+    single_threaded_blas,
+    write_parquet,
+)
 
 
 class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
@@ -230,24 +237,23 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         table = training_table(self, X, sample_weight)
         with single_threaded_blas():
             fit = self._fit(table)
+            self._keep(fit, table.dtype)
             self._read_out = read_out(fit, table.mapped(fit.uncorrected_distances), rule)
+        self.offset_ = -self._read_out.judge.cut
         warn_unless_converged(fit.result, self.max_iter)
-        self._dtype = table.dtype
+        return self
+
+    def _keep(self, fit: GaussianFit, dtype: Any) -> None:
+        """Keep what is known before the rows are judged, lest an interrupt lose it."""
+        self._fit_, self._dtype = fit, dtype
         self.alpha_ = fit.result.alpha
         self.shrinkage_ = fit.model.shrinkage
         self.location_ = fit.location.astype(self._dtype)
-        self.offset_ = -self._read_out.cut
         self.objective_ = fit.result.objective
         self.objective_history_ = np.array(fit.result.objective_history)
         self.n_iter_ = fit.result.n_iter
         self.effective_sample_size_ = fit.result.effective_size
         self.status_ = fit.result.status
-        return self
-
-    @property
-    def _fit_(self) -> GaussianFit:
-        check_is_fitted(self, "offset_")
-        return self._read_out.fit
 
     @property
     def weights_(self) -> Any:
@@ -274,17 +280,16 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
 
         Made when asked for: with thousands of columns it is larger than the table.
         """
-        check_is_fitted(self, "offset_")
+        check_is_fitted(self, "location_")
         covariance: FloatArray = self._fit_.covariance.astype(self.location_.dtype)
         return covariance
 
-    def fit_predict(
-        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
-    ) -> FloatArray:
+    def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
         """Fit, and return -1 for the rows that do not belong and +1 for the others."""
         self.fit(X, y, sample_weight=sample_weight)
-        labels: FloatArray = np.where(self.is_outlier_, -1, 1)
-        return labels
+        if is_on_disk(X) or is_dask(X):
+            return self.predict(X)
+        return np.where(self.is_outlier_, -1, 1)
 
     def predict(self, X: Any) -> Any:
         """Return -1 for rows that do not belong and +1 for the others."""
@@ -319,7 +324,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
     def _judged(self, X: Any, name: str, dtype: Any = None) -> Any:
         check_is_fitted(self, "offset_")
         table = new_table(self, X)
-        function = Judgement(self._read_out, name, table.dtype)
+        function = Judgement(self._read_out.judge, name, table.dtype)
         return table.mapped(function).column(dtype or table.dtype)
 
     def write_scores(
@@ -362,7 +367,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
             "eos_weight": "relative_weights",
             "eos_is_outlier": "is_outlier",
         }
-        functions = {name: Judgement(self._read_out, what) for name, what in names.items()}
+        functions = {name: Judgement(self._read_out.judge, what) for name, what in names.items()}
         distances = table.mapped(self._fit_.uncorrected_distances)
         return write_parquet(
             cast(FileRows, distances),
@@ -427,7 +432,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         AlphaPath
             Flagged counts, effective sizes, weights and the plateau.
         """
-        scratch = clone(self)
+        scratch = clone(self).set_params(checkpoint=None, callback=None, verbose=False)
         rule = flagging_rule(scratch)
         table = memory_table(scratch, X, sample_weight)
         fit = scratch._fit(table)
@@ -442,7 +447,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
                 step = GaussianFit(fit.coordinates, fit.model, result, fit.n_rows)
                 distances = table.mapped(step.uncorrected_distances)
                 judged = read_out(step, distances, rule)
-                flagged[i] = np.count_nonzero((1 - step.coupling) * distances.values > judged.cut)
+                flagged[i] = np.count_nonzero(
+                    (1 - step.coupling) * distances.values > judged.judge.cut
+                )
                 weights[i] = step.pull.weights(distances.values) * mass
         return AlphaPath(
             alphas=visited[: len(results)],

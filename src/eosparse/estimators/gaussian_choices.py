@@ -39,11 +39,19 @@ from eosparse.errors import (
     weighted_moments,
     weighted_quantiles,
 )
-from eosparse.estimators.checkpoint import Checkpoint, fingerprint
+from eosparse.estimators.checkpoint import Checkpoint, changed_rows_named, fingerprint
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.estimators.notices import DegenerateDataWarning, MaskingWarning, warn_caller
 from eosparse.estimators.raw_gaussian import RawGaussian
-from eosparse.rows import Coordinates, MemoryRows, Table, choose_coordinates, each, spanned
+from eosparse.rows import (
+    Coordinates,
+    MemoryRows,
+    Table,
+    choose_coordinates,
+    each,
+    spanned,
+    spread_out,
+)
 
 # With fewer rows per column than this, "auto" shrinks the covariance.
 ROWS_PER_COLUMN = 5.0
@@ -87,11 +95,13 @@ def fit_gaussian(
 ) -> GaussianFit:
     """Fit the Gaussian error to rows, as the options say."""
     sample = _sample(table, _sample_size(table))
+    _check_rows_differ(table, sample)
     coordinates = choose_coordinates(sample.values, sample.mass)
     _check_range(coordinates, feature_names)
     if options.structure == "full":
         coordinates = _span(coordinates, table, sample)
-    problem = _Problem(table, sample, coordinates, options, random_state)
+    checkpoint = _checkpoint(table, sample, options)
+    problem = _Problem(table, sample, coordinates, options, random_state, checkpoint)
     try:
         return problem.fit()
     except CollapseError:
@@ -129,6 +139,7 @@ class _Problem:
     coordinates: Coordinates
     options: FitOptions
     random_state: np.random.RandomState
+    checkpoint: Checkpoint | None
 
     @property
     def n_rows(self) -> float:
@@ -233,32 +244,26 @@ class _Problem:
         options, alpha = self.options, self.options.alpha
         if alpha == "auto":
             alpha = model.alpha(coupling)
-        warmed, callbacks = self._warmed(model, alpha, start), options.callbacks
-        resumed: Normal | State[Normal] = warmed
-        if self._checkpoint is not None:
-            resumed = self._checkpoint.resumed(alpha, warmed)
-            callbacks = (self._checkpoint.saving(alpha, warmed), *callbacks)
-        result = alternate(
-            RawGaussian(model, self.coordinates),
-            self.rows,
-            alpha,
-            resumed,
-            tol=options.tol,
-            max_iter=options.max_iter,
-            callback=_all_of(callbacks),
-        )
+        raw, callbacks = RawGaussian(model, self.coordinates), options.callbacks
+        state: State[Normal] | None = None
+        if self.checkpoint is not None:
+            attempt = self.checkpoint.next_attempt(alpha)
+            state = self.checkpoint.resumed(attempt)
+            callbacks = (self.checkpoint.saving(attempt), *callbacks)
+        begin = state or self._warmed(model, alpha, start)
+        with changed_rows_named(self.checkpoint if state else None):
+            result = alternate(
+                raw,
+                self.rows,
+                alpha,
+                begin,
+                tol=options.tol,
+                max_iter=options.max_iter,
+                callback=_all_of(callbacks),
+            )
         if result.status is Status.COLLAPSED:
             _ = result.theta  # raises, with the reason and the remedy
         return GaussianFit(self.coordinates, model, result, self.n_rows)
-
-    @cached_property
-    def _checkpoint(self) -> Checkpoint | None:
-        options = self.options
-        if options.checkpoint is None:
-            return None
-        said = replace(options, callbacks=(), checkpoint=None)
-        rows = (self.sample.values, self.sample.mass, f"{self.table.n_present} {self.table.mass!r}")
-        return Checkpoint(options.checkpoint, fingerprint(*rows, repr(said)))
 
     def _warmed(self, model: GaussianError, alpha: float, start: Normal) -> Normal:
         """Bring a start close to the end of its way, on a part of the rows."""
@@ -284,7 +289,7 @@ class _Problem:
         self, model: GaussianError, dimension: float, perplexity: float
     ) -> GaussianFit:
         """Fit with the alpha at which the solution itself has the wanted perplexity."""
-        quiet = replace(self, options=replace(self.options, callbacks=(), checkpoint=None))
+        quiet = replace(self, options=replace(self.options, callbacks=()), checkpoint=None)
         safe, start = self._starts(model, self._coupling(model, dimension), dimension)[-1]
 
         def excess(log_coupling: float) -> float:
@@ -410,6 +415,17 @@ class _Problem:
         return other if is_smaller and other.coverage < found.coverage - 0.1 else None
 
 
+def _checkpoint(table: Table, sample: _Sample, options: FitOptions) -> Checkpoint | None:
+    if options.checkpoint is None:
+        return None
+    # A fit may go on with another tolerance or more passes.
+    said = replace(options, callbacks=(), checkpoint=None, tol=0.0, max_iter=0)
+    sizes = f"{table.n_present} {table.mass!r}"
+    return Checkpoint(
+        options.checkpoint, fingerprint(sample.values, sample.mass, sizes, repr(said))
+    )
+
+
 def _all_of(callbacks: tuple[Callback, ...]) -> Callback:
     """Call one callback after the other; any of them may stop the alternation."""
 
@@ -444,8 +460,22 @@ def _sample_size(table: Table) -> int:
 
 
 def _sample(table: Table, size: int) -> _Sample:
-    """Evenly spaced rows that count."""
-    return _Sample(*table.take(np.linspace(0, table.n_present - 1, size).astype(np.intp)))
+    """Rows that count, from all over the table."""
+    return _Sample(*table.take(spread_out(table.n_present, size)))
+
+
+def _check_rows_differ(table: Table, sample: _Sample) -> None:
+    """Tell rows that are all equal; all of them are asked only if those of the sample are."""
+    first = sample.values[0]
+    if (sample.values != first).any():
+        return
+
+    def differing(block: FloatArray, prior: FloatArray | None) -> FloatArray:
+        counted = block if prior is None else block[prior > 0]
+        return np.array([float(np.count_nonzero(counted != first))])
+
+    if table.fold(differing)[0] == 0:
+        raise ValueError("all rows of X are equal: there is nothing to tell them apart by.")
 
 
 def _span(coordinates: Coordinates, table: Table, sample: _Sample) -> Coordinates:

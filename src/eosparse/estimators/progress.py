@@ -23,17 +23,21 @@ class Progress:
     """
 
     stream: TextIO = field(default_factory=lambda: sys.stderr)
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = float("nan")
     first_fall: float = float("nan")
+    last_number: int = 0
 
     def __call__(self, iteration: Iteration[Any]) -> None:
         """Show a pass."""
-        if np.isnan(self.first_fall):
-            self.first_fall = iteration.fall
+        if iteration.number <= self.last_number or np.isnan(self.begun):  # another alternation
+            self.begun, self.first_fall = time.monotonic(), iteration.fall
+        self.last_number = iteration.number
         done, spent = self._done(iteration), time.monotonic() - self.begun
         left = "?" if done == 0 else f"{spent * (1 - done) / done:.0f} s"
         bar = ("#" * round(_WIDTH * done)).ljust(_WIDTH, ".")
         text = f"pass {iteration.number}, objective {iteration.objective:.9g}, {left} left"
+        if iteration.resume is None:
+            text = f"pass {iteration.number}, objective {iteration.objective:.9g}; judging the rows"
         if not self.stream.isatty():
             print(text, file=self.stream, flush=True)
             return
@@ -45,6 +49,6 @@ class Progress:
         if iteration.resume is None:
             return 1.0
         target = max(iteration.target, 1e-16)
-        if not self.first_fall > iteration.fall > target:
+        if not np.inf > self.first_fall > iteration.fall > target:
             return 0.0
         return float(np.log(self.first_fall / iteration.fall) / np.log(self.first_fall / target))

@@ -27,6 +27,8 @@ from eosparse.rows import Coordinates
 
 # Columns this many spreads away from zero lose digits when θ is brought to them.
 _FAR_FROM_ZERO = 2.0**16
+# The square of a smaller mass would lose digits.
+_LEAST_MASS = 1e-140
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class RawGaussian:
         exponent = self.model.coupling(alpha) / 2
         totals, sums, products = fused.sweep(block, prior, *self._frame(theta), exponent)
         mass, squares, distances = totals.tolist()
-        if not 1e-200 < mass < np.inf:
+        if not _LEAST_MASS < mass < np.inf:
             return None
         gap = sums / mass
         around = products / mass

@@ -11,7 +11,7 @@ import numpy as np
 from eosparse.core import FloatArray
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.inference import DistanceLaw, rejected_mass
-from eosparse.rows import FileRows, MemoryRows, Table
+from eosparse.rows import DaskRows, FileRows, MemoryRows, Table
 
 RuleKind = Literal["fdr", "level", "weight_cut", "contamination"]
 
@@ -30,8 +30,8 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class ReadOut:
-    """What a fit says about the rows it was made from.
+class Judge:
+    """A fit with the law of its distances and the cut: what is needed to judge any row.
 
     Attributes
     ----------
@@ -41,57 +41,28 @@ class ReadOut:
         Law of the distance of a new row that belongs.
     cut : float
         Rows with a larger (corrected) distance are flagged.
-    uncorrected : Table
-        Uncorrected squared distances of the training rows, wherever they live.
     """
 
     fit: GaussianFit
     law: DistanceLaw
     cut: float
-    uncorrected: Table
-
-    def of_training(self, name: str, dtype: Any) -> Any:
-        """What is said about each training row: an array, or a lazy one on a cluster."""
-        rows = self.uncorrected
-        if isinstance(rows, FileRows):
-            raise AttributeError(
-                f"{name} of rows on disk is not kept: write_scores() streams scores to a file, and "
-                "score_samples(), p_values() and predict() return them."
-            )
-        if name == "p_values_" and isinstance(rows, MemoryRows):
-            return self._p_values.astype(dtype, copy=False)
-        column = rows.mapped(Judgement(self, name, dtype).of).column(
-            np.dtype(np.bool_) if name == "is_outlier_" else dtype
-        )
-        own = getattr(rows, "prior" if isinstance(rows, MemoryRows) else "weights")
-        return column * own if name == "weights_" and own is not None else column
-
-    @cached_property
-    def _p_values(self) -> FloatArray:
-        """P-values in memory; with very few rows a near row's pull may outweigh its distance, but
-        they still rank as the distances do."""
-        distances: FloatArray = cast(MemoryRows, self.uncorrected).values
-        order = np.argsort(distances, kind="stable")
-        p_values: FloatArray = np.empty(len(order))
-        p_values[order] = np.minimum.accumulate(Judgement(self, "p_values_").of(distances[order]))
-        return p_values
 
 
 @dataclass(frozen=True)
 class Judgement:
     """One of the things that can be said of a row: a function of rows, or of their distances."""
 
-    read_out: ReadOut
+    judge: Judge
     name: str
     dtype: Any = np.float64
 
     def __call__(self, values: FloatArray) -> Any:
         """Judge rows."""
-        return self.of(self.read_out.fit.uncorrected_distances(values))
+        return self.of(self.judge.fit.uncorrected_distances(values))
 
     def of(self, uncorrected: FloatArray) -> Any:
         """Judge rows by their uncorrected distances."""
-        fit, law, cut = self.read_out.fit, self.read_out.law, self.read_out.cut
+        fit, law, cut = self.judge.fit, self.judge.law, self.judge.cut
         distances = ((1 - fit.coupling) * uncorrected).astype(self.dtype, copy=False)
         match self.name:
             case "mahalanobis":
@@ -114,19 +85,73 @@ class Judgement:
                 return fit.pull.weights(uncorrected) * fit.n_rows
 
 
+@dataclass(frozen=True)
+class ReadOut:
+    """What a fit says about the rows it was made from.
+
+    Attributes
+    ----------
+    judge : Judge
+        Fit, law and cut.
+    uncorrected : Table or None
+        Uncorrected squared distances of the training rows, wherever they live; those on a cluster
+        are not saved with a detector.
+    """
+
+    judge: Judge
+    uncorrected: Table | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what lives on a cluster, which need not be there when this is loaded."""
+        is_lazy = isinstance(self.uncorrected, DaskRows)
+        return self.__dict__ | ({"uncorrected": None} if is_lazy else {})
+
+    def of_training(self, name: str, dtype: Any) -> Any:
+        """What is said about each training row: an array, or a lazy one on a cluster."""
+        rows = self.uncorrected
+        if rows is None or isinstance(rows, FileRows):
+            raise AttributeError(
+                f"{name} of rows on disk, or of a saved detector's cluster, is not kept. "
+                "write_scores() streams scores to a file; score_samples(), p_values() and "
+                "predict() return them, as for new rows."
+            )
+        if name == "p_values_" and isinstance(rows, MemoryRows):
+            return self._p_values.astype(dtype, copy=False)
+        column = rows.mapped(Judgement(self.judge, name, dtype).of).column(
+            np.dtype(np.bool_) if name == "is_outlier_" else dtype
+        )
+        own = getattr(rows, "prior" if isinstance(rows, MemoryRows) else "weights")
+        if name == "weights_" and own is not None:
+            return (column * own).astype(dtype)
+        return column
+
+    @cached_property
+    def _p_values(self) -> FloatArray:
+        """P-values in memory; with very few rows a near row's pull may outweigh its distance, but
+        they still rank as the distances do."""
+        distances: FloatArray = cast(MemoryRows, self.uncorrected).values
+        order = np.argsort(distances, kind="stable")
+        p_values: FloatArray = np.empty(len(order))
+        own = Judgement(self.judge, "p_values_").of(distances[order])
+        p_values[order] = np.minimum.accumulate(own)
+        return p_values
+
+
 def read_out(fit: GaussianFit, uncorrected: Table, rule: Rule) -> ReadOut:
     """Find the law of the distances, and the cut that a rule asks for."""
     law = fit.law(uncorrected)
+    return ReadOut(Judge(fit, law, _cut(fit, law, uncorrected, rule)), uncorrected)
+
+
+def _cut(fit: GaussianFit, law: DistanceLaw, uncorrected: Table, rule: Rule) -> float:
     if rule.kind == "weight_cut":
-        return ReadOut(fit, law, fit.distance_at_weight(rule.value), uncorrected)
+        return fit.distance_at_weight(rule.value)
     if rule.kind == "contamination":
-        between = _farthest_share(uncorrected, rule.value)
-        return ReadOut(fit, law, (1 - fit.coupling) * between, uncorrected)
+        return (1 - fit.coupling) * _farthest_share(uncorrected, rule.value)
     level = rule.value
     if rule.kind == "fdr":
         level = _guarded_level(fit, law, uncorrected, rule.value)
-    cut = float(_training_distance(fit, law, np.array([level]))[0])
-    return ReadOut(fit, law, (1 - fit.coupling) * cut, uncorrected)
+    return float((1 - fit.coupling) * _training_distance(fit, law, np.array([level]))[0])
 
 
 def _training_distance(fit: GaussianFit, law: DistanceLaw, levels: FloatArray) -> FloatArray:

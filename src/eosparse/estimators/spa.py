@@ -30,7 +30,7 @@ from eosparse.estimators.spa_fit import (
     fit_labels,
 )
 from eosparse.inference import estimate_label_noise
-from eosparse.rows import LabelledRows, MemoryRows, as_float64, bounded_columns
+from eosparse.rows import LabelledRows, MemoryRows, as_float64, bounded_columns, spread_out
 
 _FOLDS = 5
 # Given the boxes, weights are iterated until they settle, which takes them farther than the two
@@ -237,11 +237,9 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
                 "y has one class only among the rows that count: SPAClassifier needs at least "
                 "two classes."
             )
-        some = np.linspace(0, len(values) - 1, min(len(values), _MOST_ROWS_TO_SCALE)).astype(
-            np.intp
-        )
+        some = spread_out(len(values), _MOST_ROWS_TO_SCALE)
         self._columns = bounded_columns(values[some], prior[some])
-        if self.epsilon_features is None:
+        if self.epsilon_features is None and values.shape[1] > np.count_nonzero(prior):
             # Equal weights see distances only, and those do not change with the coordinates.
             self._columns = self._columns.rotated(values[prior > 0])
         return LabelledTable(values, self._columns, classes, prior, len(self.classes_))

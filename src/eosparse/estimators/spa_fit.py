@@ -16,7 +16,7 @@ from eosparse.core import FloatArray, IntArray, Result, alternate, solve_from_pr
 from eosparse.errors import Boxes, BoxLabelError, BoxSums, Labelled, SPAError, bisected, box_sums
 from eosparse.estimators.folds import splits
 from eosparse.inference import mean_area
-from eosparse.rows import Chained, LabelledRows
+from eosparse.rows import Chained, LabelledRows, MemoryRows, spread_out
 
 Simplex = Literal["per-class", "single"]
 # Pseudo-rows per box that carry the labels of the table.
@@ -86,19 +86,19 @@ class LabelledTable:
         return replace(self, raw=self.raw[rows], classes=self.classes[rows], prior=self.prior[rows])
 
     def thinned(self, most: int) -> LabelledTable:
-        """Return at most so many of the rows that count, evenly spaced."""
+        """Return at most so many of the rows that count, from all over the table."""
         present = np.flatnonzero(self.prior > 0)
         if len(present) == len(self.prior) <= most:
             return self
-        kept = np.linspace(0, len(present) - 1, min(len(present), most)).astype(np.intp)
-        return self.some(present[kept])
+        return self.some(present[spread_out(len(present), most)])
 
 
 def _kept(rows: LabelledRows, n_columns: int) -> LabelledRows:
     """Prepare all rows at once, if that does not take much memory."""
     if len(rows.values) * n_columns > _MOST_KEPT:
         return rows
-    return replace(rows, values=rows.prepare(rows.values), prepare=np.asarray)
+    values = MemoryRows(rows.values, None, rows.prepare).mapped(np.asarray).values
+    return replace(rows, values=values, prepare=np.asarray)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from eosparse.rows import (
     FileRows,
     MemoryRows,
     Table,
-    block_slices,
     is_dask,
     is_frame,
     is_on_disk,
@@ -33,15 +32,18 @@ def training_table(detector: EOSDetector, X: Any, sample_weight: Any) -> Table:
     if is_on_disk(X):
         table: Table = _files(X, sample_weight)
     elif is_dask(X):
+        if sample_weight is not None and not is_dask(sample_weight):
+            raise TypeError(
+                "sample_weight of a Dask collection is a Dask array, partitioned alike."
+            )
         table = DaskRows(X, _dask_names(X), sample_weight)
     else:
         return memory_table(detector, X, sample_weight)
     detector.n_features_in_ = table.n_features
     detector.__dict__.pop("feature_names_in_", None)
-    if not is_dask(X) or is_frame(X):
+    if not is_dask(X) or _has_names(X):
         detector.feature_names_in_ = np.array(table.columns, dtype=object)
-    if table.n_present < _FEWEST_ROWS:
-        raise ValueError(f"X has {table.n_present} rows that count: {_FEWEST_ROWS} are needed.")
+    _check_enough(table)
     return table
 
 
@@ -53,16 +55,20 @@ def memory_table(
         detector, X, dtype=[np.float64, np.float32], ensure_min_samples=_FEWEST_ROWS
     )
     if sample_weight is None:
-        _check_rows_differ(values)
         return MemoryRows(values)
     prior = _check_sample_weight(sample_weight, values, dtype=np.float64, ensure_non_negative=True)
-    if prior.sum() < _FEWEST_ROWS:
+    table = MemoryRows(values, prior)
+    _check_enough(table)
+    return table
+
+
+def _check_enough(table: Table) -> None:
+    if table.mass < _FEWEST_ROWS:
         raise ValueError(
-            f"sample_weight counts rows, and sums to {prior.sum():g}: at least "
-            f"{_FEWEST_ROWS} are needed. Scale the weights so that their mean is about 1."
+            f"X has {table.n_present} rows that count, and their sample_weight sums to "
+            f"{table.mass:g}: at least {_FEWEST_ROWS} are needed. Weights count rows: scale them "
+            "so that their mean is about 1."
         )
-    _check_rows_differ(values[prior > 0])
-    return MemoryRows(values, prior)
 
 
 def new_table(detector: EOSDetector, X: Any) -> Table:
@@ -71,9 +77,12 @@ def new_table(detector: EOSDetector, X: Any) -> Table:
     if is_on_disk(X):
         columns = None if names is None else tuple(str(name) for name in names)
         opened = X if isinstance(X, FileRows) else open_rows(X, columns)
-        table: Table = replace(opened, columns=columns or opened.columns, weights=None)
+        files = replace(opened, columns=columns or opened.columns, weights=None)
+        files.check_columns(chosen=True)
+        table: Table = files
     elif is_dask(X):
-        table = DaskRows(X if names is None or not is_frame(X) else X[list(names)], _dask_names(X))
+        chosen = X if names is None or not is_frame(X) else _selected(X, names)
+        table = DaskRows(chosen, _dask_names(chosen))
     else:
         return MemoryRows(validate_data(detector, X, reset=False, dtype=[np.float64, np.float32]))
     if table.n_features != detector.n_features_in_:
@@ -98,19 +107,30 @@ def _files(X: Any, sample_weight: Any) -> FileRows:
             "sample_weight of rows on disk is the name of a column, not an array: use "
             "open_rows(…, weights='column')."
         )
-    if isinstance(X, FileRows):
-        return X if sample_weight is None else replace(X, weights=sample_weight)
-    return open_rows(X, weights=sample_weight)
+    rows = X if isinstance(X, FileRows) else open_rows(X, weights=sample_weight)
+    return rows if sample_weight in (None, rows.weights) else rows.weighted_by(sample_weight)
+
+
+def _has_names(X: Any) -> bool:
+    """Whether a Dask frame's columns all have names that are texts, as scikit-learn asks."""
+    return is_frame(X) and all(isinstance(name, str) for name in X.columns)
+
+
+def _selected(X: Any, names: Any) -> Any:
+    missing = [name for name in names if name not in set(X.columns)]
+    if missing:
+        raise ValueError(
+            f"no column {missing[0]!r} in X; there are {', '.join(map(str, X.columns))}."
+        )
+    return X[list(names)]
 
 
 def _dask_names(X: Any) -> tuple[str, ...]:
     if is_frame(X):
+        for name, kind in X.dtypes.items():
+            if kind.kind not in "fiub":
+                raise ValueError(f"column {name!r} holds {kind}, not numbers. Leave it out.")
         return tuple(str(name) for name in X.columns)
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimensions: two are needed.")
     return tuple(f"x{i}" for i in range(X.shape[1]))
-
-
-def _check_rows_differ(values: FloatArray) -> None:
-    if all((values[part] == values[0]).all() for part in block_slices(values.shape)):
-        raise ValueError("all rows of X are equal: there is nothing to tell them apart by.")

@@ -12,7 +12,7 @@ from eosparse.rows.files import FileRows, is_on_disk, open_rows, write_parquet
 from eosparse.rows.labelled import LabelledRows, by_class
 from eosparse.rows.memory import MemoryRows, as_float64, block_slices
 from eosparse.rows.side_by_side import each, single_threaded_blas
-from eosparse.rows.table import Chained, Table
+from eosparse.rows.table import Chained, Table, spread_out
 
 __all__ = [
     "BoundedColumns",
@@ -35,5 +35,6 @@ __all__ = [
     "open_rows",
     "single_threaded_blas",
     "spanned",
+    "spread_out",
     "write_parquet",
 ]

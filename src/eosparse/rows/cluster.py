@@ -179,7 +179,9 @@ class DaskRows:
 
 
 def _values(part: Any) -> FloatArray:
-    return np.asarray(part, dtype=np.float64)
+    """Return a partition as an array of floats, without a copy where it is one."""
+    values = np.asarray(part)
+    return values if values.dtype.kind == "f" else values.astype(np.float64)
 
 
 def _prior(prior: Any, n_rows: int) -> FloatArray | None:
@@ -187,7 +189,10 @@ def _prior(prior: Any, n_rows: int) -> FloatArray | None:
         return None
     mass = _values(prior)
     if mass.shape != (n_rows,):
-        raise ValueError(f"sample_weight has shape {mass.shape} for a partition of {n_rows} rows.")
+        raise ValueError(
+            f"sample_weight has shape {mass.shape} for a partition of {n_rows} rows: both must be "
+            "partitioned alike."
+        )
     return mass
 
 

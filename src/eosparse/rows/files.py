@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray, Mergeable, counts, fold_blocks
-from eosparse.rows.memory import BLOCK_NUMBERS, block_slices
+from eosparse.rows.memory import block_rows, block_slices
 from eosparse.rows.side_by_side import folded, in_order, single_threaded_blas
 from eosparse.rows.table import Chained
 
@@ -53,8 +53,13 @@ class Batch:
     """Some rows as they were read, and where they came from."""
 
     records: RecordBatch
-    file: str
+    fragment: Any
     first_row: int
+
+    @property
+    def file(self) -> str:
+        """The file that they were read from."""
+        return str(self.fragment.path)
 
 
 def _identity(values: FloatArray) -> FloatArray:
@@ -107,11 +112,11 @@ class FileRows:
         if self.weights is None:
             size = float(self._guarded(self.dataset.count_rows))
             return size, size
-        only = FileRows(self.dataset, (), self.weights)
-        present, mass = only.fold(
-            lambda _, prior: np.array([np.count_nonzero(prior), np.sum(prior)])  # type: ignore[arg-type]
-        )
-        return float(present), float(mass)
+        only, present, mass = FileRows(self.dataset, (), self.weights), 0.0, 0.0
+        for batch in only.batches():
+            prior = only.numbers(batch)[1]
+            present, mass = present + np.count_nonzero(prior), mass + float(np.sum(prior))  # type: ignore[arg-type]
+        return present, mass
 
     def fold(self, kernel: Callable[[FloatArray, FloatArray | None], Part]) -> Part:
         """Apply a kernel to every prepared block, side by side; merge the results in order."""
@@ -143,6 +148,17 @@ class FileRows:
         values, _ = self.numbers(batch)
         return np.concatenate([self.prepare(values[part]) for part in block_slices(values.shape)])
 
+    def weighted_by(self, column: str) -> FileRows:
+        """Return the rows with a column of prior weights, which is not a feature then."""
+        used = tuple(name for name in self.columns if name != column)
+        rows = replace(self, columns=used, weights=column)
+        rows.check_columns(chosen=True)
+        return rows
+
+    def check_columns(self, *, chosen: bool) -> None:
+        """All columns must be there, and be numbers."""
+        _check_columns(self.dataset, [*self.columns, *filter(None, [self.weights])], chosen=chosen)
+
     def prepared(self, prepare: Callable[[FloatArray], FloatArray]) -> FileRows:
         """Return the same rows, prepared in another way."""
         return replace(self, prepare=prepare)
@@ -172,13 +188,13 @@ class FileRows:
     def batches(self, others: Sequence[str] = ()) -> Iterator[Batch]:
         """Read the files from first to last, with other columns beside those used."""
         names = list(dict.fromkeys([*self.columns, *filter(None, [self.weights]), *others]))
-        size = max(256, BLOCK_NUMBERS // max(len(names), 1), 4 * len(names))
-        read, seen = _read(self.dataset, names, size), dict[str, int]()
-        while (item := self._guarded(lambda: next(read, None))) is not None:
-            records, file = item
+        read, seen = _read(self.dataset, names, block_rows(len(names))), dict[str, int]()
+        while (item := self._guarded(lambda: next(read, None), others)) is not None:
+            records, fragment = item
             if len(records):
-                yield Batch(records, file, seen.get(file, 0))
-                seen[file] = seen.get(file, 0) + len(records)
+                batch = Batch(records, fragment, seen.get(fragment.path, 0))
+                seen[batch.file] = batch.first_row + len(records)
+                yield batch
 
     def numbers(self, batch: Batch) -> tuple[FloatArray, FloatArray | None]:
         """Return the columns of a batch as one block, and the prior weights."""
@@ -195,6 +211,10 @@ class FileRows:
 
     def _column(self, batch: Batch, name: str) -> FloatArray:
         records = batch.records.column(name)
+        if not _is_number(records.type):
+            raise ValueError(
+                f"{batch.file}, column {name!r}: {records.type}, where other files have numbers."
+            )
         if records.null_count:
             row = int(np.flatnonzero(records.is_null().to_numpy(zero_copy_only=False))[0])
             raise ValueError(f"{self._place(batch, row)}, column {name!r}: a value is missing. "
@@ -209,31 +229,35 @@ class FileRows:
     def _place(self, batch: Batch, row: int) -> str:
         """Name the file, the row group if it has any, and the row."""
         number = batch.first_row + row
-        if self.dataset.format.default_extname != "parquet":
+        if _is_filtered(self.dataset):
+            return f"{batch.file}, row {number} of those that pass the filter"
+        if not hasattr(batch.fragment, "row_groups"):
             return f"{batch.file}, row {number}"
-        metadata = arrow().parquet.read_metadata(batch.file)
+        metadata = batch.fragment.metadata
         ends = np.cumsum([metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)])
         return (
             f"{batch.file}, row group {np.searchsorted(ends, number, side='right')}, row {number}"
         )
 
-    def _guarded(self, read: Callable[[], Value]) -> Value:
+    def _guarded(self, read: Callable[[], Value], others: Sequence[str] = ()) -> Value:
         """Read; if pyarrow cannot, say in which file, row group and column."""
         try:
             return read()
         except (arrow().ArrowException, OSError) as error:
-            where = _broken_part(self.dataset, [*self.columns, *filter(None, [self.weights])])
+            names = [*self.columns, *filter(None, [self.weights]), *others]
+            where = _broken_part(self.dataset, names)
             raise ValueError(f"{where} cannot be read: {error}") from error
 
 
-def _read(dataset: Dataset, names: list[str], batch_size: int) -> Iterator[tuple[RecordBatch, str]]:
-    """Read batches, and the file that each comes from."""
+def _read(dataset: Dataset, names: list[str], batch_size: int) -> Iterator[tuple[RecordBatch, Any]]:
+    """Read batches, and the fragment, a file, that each comes from."""
     options = {"batch_size": batch_size, "batch_readahead": 2, "fragment_readahead": 1}
     if _is_filtered(dataset):
         for item in dataset.scanner(columns=names, **options).scan_batches():
-            yield item.record_batch, item.fragment.path
+            yield item.record_batch, item.fragment
         return
     for fragment in dataset.get_fragments():
+        _check_presence(dataset, fragment, names)
         if hasattr(fragment, "row_groups") and set(names) <= set(fragment.physical_schema.names):
             # Page by page: a row group may be larger than memory.
             file = arrow().parquet.ParquetFile(
@@ -243,7 +267,18 @@ def _read(dataset: Dataset, names: list[str], batch_size: int) -> Iterator[tuple
         else:
             batches = fragment.to_batches(columns=names, schema=dataset.schema, **options)
         for records in batches:
-            yield records, fragment.path
+            yield records, fragment
+
+
+def _check_presence(dataset: Dataset, fragment: Any, names: list[str]) -> None:
+    """A column that only some of the files have would be read as missing values."""
+    in_folders = set(arrow().dataset.get_partition_keys(fragment.partition_expression))
+    for name in names:
+        if name in dataset.schema.names and name not in {
+            *fragment.physical_schema.names,
+            *in_folders,
+        }:
+            raise ValueError(f"{fragment.path} has no column {name!r}, which other files have.")
 
 
 def _is_filtered(dataset: Dataset) -> bool:
@@ -266,13 +301,16 @@ def write_parquet(
     output = Path(output)
     if output.exists() and not overwrite:
         raise FileExistsError(f"{output} exists. Name another file, or pass overwrite=True.")
-    missing = [key for key in keys if key not in rows.dataset.schema.names]
+    schema = rows.dataset.schema
+    missing = [key for key in keys if key not in schema.names]
     if missing:
         raise ValueError(f"no column {missing[0]!r} in the files to take as a key.")
+    if str(output.absolute()) in {str(Path(file).absolute()) for file in rows.dataset.files}:
+        raise ValueError(f"{output} is one of the files that are read. Name another file.")
     pa = arrow()
 
     def one(batch: Batch, values: FloatArray) -> Any:
-        own = {key: batch.records.column(key) for key in keys}
+        own = {key: batch.records.column(key).cast(schema.field(key).type) for key in keys}
         return own, function(values)
 
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
@@ -290,9 +328,11 @@ def write_parquet(
         writer.close()
         os.replace(partial, output)
     finally:
-        if writer is not None:
-            writer.close()
-        partial.unlink(missing_ok=True)
+        try:
+            if writer is not None:
+                writer.close()
+        finally:
+            partial.unlink(missing_ok=True)
     return output
 
 
@@ -333,7 +373,8 @@ def open_rows(
     weights : str, optional
         Column with prior weights: k equals the same row k times, 0 its absence.
     partitioning : str or pyarrow.dataset.Partitioning, default="hive"
-        How folder names stand for columns, which are used only if named.
+        How the names of folders stand for columns, if `source` is a folder; such columns are used
+        only if named.
 
     Returns
     -------
@@ -352,12 +393,14 @@ def open_rows(
     (2,)
     """
     dataset = source if _is_dataset(source) else _dataset(source, partitioning)
-    in_files = _names_in_files(dataset)
-    used = tuple(in_files if columns is None else columns)
+    if not hasattr(dataset, "files"):
+        raise ValueError(f"a {type(dataset).__name__} has no files: write it to Parquet first.")
+    used = tuple(_names_in_files(dataset) if columns is None else columns)
     if columns is None and weights is not None:
         used = tuple(name for name in used if name != weights)
-    _check_columns(dataset, [*used, *filter(None, [weights])], chosen=columns is not None)
-    return FileRows(dataset, used, weights)
+    rows = FileRows(dataset, used)
+    rows.check_columns(chosen=columns is not None)
+    return rows if weights is None else rows.weighted_by(weights)
 
 
 def is_on_disk(X: Any) -> bool:
@@ -375,13 +418,14 @@ def _dataset(source: Any, partitioning: Any) -> Dataset:
     paths = [source] if isinstance(source, (str, Path)) else list(source)
     files = [file for path in paths for file in _files(str(path))]
     formats = {_format(file) for file in files}
-    if len(formats) > 1:
+    delimiters = {_is_tabbed(file) for file in files}
+    if len(formats) > 1 or len(delimiters) > 1:
         raise ValueError(f"{source}: files of several formats ({', '.join(sorted(formats))}).")
     is_folder = len(paths) == 1 and Path(str(paths[0])).is_dir()
     base = {"partition_base_dir": str(paths[0])} if is_folder else {}
     kind: Any = formats.pop()
     pa = arrow()
-    if kind == "csv" and Path(files[0]).suffixes[0] == ".tsv":
+    if kind == "csv" and _is_tabbed(files[0]):
         kind = pa.dataset.CsvFileFormat(pa.csv.ParseOptions(delimiter="\t"))
     options = {"format": kind, "partitioning": partitioning if is_folder else None, **base}
     try:
@@ -401,7 +445,12 @@ def _files(path: str) -> list[str]:
     """Return the files that a path, a folder or a pattern stands for, in order."""
     if Path(path).is_dir():
         inside = (file for file in Path(path).rglob("*") if file.is_file())
-        files = [str(file) for file in inside if not file.name.startswith((".", "_"))]
+        hidden = (".", "_")  # what is not finished, and notes beside the data
+        files = [
+            str(file)
+            for file in inside
+            if not any(part.startswith(hidden) for part in file.relative_to(path).parts)
+        ]
     elif Path(path).exists():
         files = [path]
     else:
@@ -409,6 +458,10 @@ def _files(path: str) -> list[str]:
     if not files:
         raise FileNotFoundError(f"no file at {path!r}.")
     return sorted(files)
+
+
+def _is_tabbed(file: str) -> bool:
+    return file.lower().removesuffix(".gz").endswith(".tsv")
 
 
 def _format(file: str) -> str:
@@ -425,8 +478,13 @@ def _names_in_files(dataset: Dataset) -> list[str]:
     return [name for name in dataset.schema.names if name in inside]
 
 
-def _check_columns(dataset: Dataset, names: list[str], *, chosen: bool) -> None:
+def _is_number(kind: Any) -> bool:
     types = arrow().types
+    checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(check(kind) for check in checks)
+
+
+def _check_columns(dataset: Dataset, names: list[str], *, chosen: bool) -> None:
     missing = [name for name in names if name not in dataset.schema.names]
     if missing:
         raise ValueError(
@@ -434,10 +492,6 @@ def _check_columns(dataset: Dataset, names: list[str], *, chosen: bool) -> None:
         )
     for name in names:
         kind = dataset.schema.field(name).type
-        is_number = (
-            types.is_integer(kind) or types.is_floating(kind)
-            or types.is_boolean(kind) or types.is_decimal(kind)
-        )  # fmt: skip
-        if not is_number:
+        if not _is_number(kind):
             remedy = "Leave it out" if chosen else "Name the columns to use: open_rows(…, columns)"
             raise ValueError(f"column {name!r} holds {kind}, not numbers. {remedy}.")

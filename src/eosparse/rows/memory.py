@@ -23,13 +23,21 @@ def as_float64(values: FloatArray) -> FloatArray:
 BLOCK_NUMBERS = 2**19
 
 
-def block_slices(shape: tuple[int, ...], block_numbers: int = BLOCK_NUMBERS) -> Iterator[slice]:
-    """Yield slices of the rows of an array, each of about `block_numbers` numbers.
+# Statistics may be matrices of the columns, so that blocks should have some times as many rows as
+# columns, up to this many numbers (32 MB).
+_MOST_BLOCK_NUMBERS = 2**22
 
-    Statistics may be matrices of the columns: a block has a few times as many rows as that.
-    """
-    n_rows, n_columns = shape[0], max((1, *shape[1:]))
-    size = max(256, block_numbers // n_columns, 4 * n_columns)
+
+def block_rows(n_columns: int, block_numbers: int = BLOCK_NUMBERS) -> int:
+    """Return how many rows make a block."""
+    n_columns = max(n_columns, 1)
+    some_times_columns = min(4 * n_columns, _MOST_BLOCK_NUMBERS // n_columns)
+    return max(256, block_numbers // n_columns, some_times_columns)
+
+
+def block_slices(shape: tuple[int, ...], block_numbers: int = BLOCK_NUMBERS) -> Iterator[slice]:
+    """Yield slices of the rows of an array, each of about `block_numbers` numbers."""
+    n_rows, size = shape[0], block_rows(max((1, *shape[1:])), block_numbers)
     for start in range(0, n_rows, size):
         yield slice(start, start + size)
 

@@ -81,7 +81,7 @@ def in_order(
     try:
         for item in items:
             pending.append(pool.submit(function, item))
-            if len(pending) > 2 * n_threads:
+            if len(pending) > n_threads:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
@@ -93,7 +93,11 @@ def folded(items: Iterable[Item], kernel: Callable[[Item], Part | None]) -> Part
     """Apply a kernel to items side by side, and merge what it returns in order; None is nothing."""
     with single_threaded_blas() as n_threads:
         parts = in_order(items, kernel, n_threads=n_threads)
-        return reduce(operator.add, (part for part in parts if part is not None))
+        present = (part for part in parts if part is not None)
+        first = next(present, None)
+        if first is None:
+            raise ValueError("there are no rows that count.")
+        return reduce(operator.add, present, first)
 
 
 def each(function: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:

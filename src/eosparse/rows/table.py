@@ -6,7 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+import numpy as np
+
 from eosparse.core import FloatArray, IntArray, Rows
+
+
+def spread_out(n_rows: int, size: int) -> IntArray:
+    """Return the numbers of some rows, one from each of `size` equal stretches, always the same.
+
+    From a random place in its stretch: rows at equal steps might all be Mondays.
+
+    Examples
+    --------
+    >>> spread_out(5, 5).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    if size >= n_rows:
+        return np.arange(n_rows)
+    places = np.arange(size) + np.random.RandomState(0).random_sample(size)
+    return np.asarray((places * (n_rows / size)).astype(np.intp))
 
 
 @dataclass(frozen=True)
