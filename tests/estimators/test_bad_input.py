@@ -98,7 +98,7 @@ def test_accepted_with_a_right_answer(case):
     [
         (np.full(200, -1.0), "[Nn]egative"),
         (np.zeros(200), "[Ss]ample weights"),
-        (np.full(200, 1e-3), "sample_weight counts rows"),
+        (np.full(200, 1e-3), "sample_weight sums to"),
         (np.ones(7), "shape"),
         (np.full(200, np.nan), "NaN"),
         (np.eye(200)[0] * 9, "all rows of X are equal"),

@@ -118,7 +118,7 @@ def test_scores_are_written_beside_their_keys(frame, folder):
 
 def test_training_rows_on_disk_are_not_kept(folder):
     detector = EOSDetector().fit(open_rows(folder, COLUMNS))
-    with pytest.raises(AttributeError, match="weights_ of rows on disk.* is not kept"):
+    with pytest.raises(AttributeError, match=r"weights_ of rows on disk.* is not kept"):
         _ = detector.weights_
 
 

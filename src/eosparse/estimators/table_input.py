@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from eosparse.core import FloatArray
 from eosparse.rows import (
@@ -95,6 +95,7 @@ def new_table(detector: EOSDetector, X: Any) -> Table:
 
 def rows_in_memory(detector: EOSDetector, X: Any, method: str) -> FloatArray:
     """Check new rows for a method that returns more than one number per row."""
+    check_is_fitted(detector, "offset_")
     if is_on_disk(X) or is_dask(X):
         raise TypeError(f"{method} takes rows in memory: read the rows of interest first.")
     values: FloatArray = validate_data(detector, X, reset=False, dtype=[np.float64, np.float32])

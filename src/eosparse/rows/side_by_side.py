@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 import operator
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache, reduce
-from threading import Lock
+from threading import Lock, local
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -41,11 +42,15 @@ class _Limit:
     def enter(self) -> int:
         with self.lock:
             if self.depth == 0:
-                infos = _blas().info()
-                self.n_threads = max((info["num_threads"] for info in infos), default=1)
+                self.n_threads = self._allowed()
                 self.context = _blas().limit(limits=1)
             self.depth += 1
             return self.n_threads
+
+    def _allowed(self) -> int:
+        """Threads that BLAS may use; all cores where there is a BLAS that does not say."""
+        infos = _blas().info()
+        return max((info["num_threads"] for info in infos), default=os.cpu_count() or 1)
 
     def leave(self) -> None:
         with self.lock:
@@ -67,26 +72,48 @@ def single_threaded_blas() -> Iterator[int]:
         _limit.leave()
 
 
+_place = local()
+
+
+def _enter_worker() -> None:
+    _place.is_worker = True
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    """Threads are kept: to start them takes as long as to fold a block."""
+    return ThreadPoolExecutor(n_threads, "eosparse", initializer=_enter_worker)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+
+
 def in_order(
     items: Iterable[Item], function: Callable[[Item], Value], *, n_threads: int
 ) -> Iterator[Value]:
-    """Apply a function to items side by side; yield the results in order, few at a time."""
+    """Apply a function to items side by side; yield the results in order, few at a time.
+
+    One item, or items of an item, are worked on where they are.
+    """
     items = iter(items)
     first = list(itertools.islice(items, 2))
     items = itertools.chain(first, items)
-    if n_threads == 1 or len(first) < 2:
+    if n_threads == 1 or len(first) < 2 or getattr(_place, "is_worker", False):
         yield from map(function, items)
         return
-    pool, pending = ThreadPoolExecutor(n_threads), deque[Future[Value]]()
+    pending = deque[Future[Value]]()
     try:
         for item in items:
-            pending.append(pool.submit(function, item))
+            pending.append(_pool(n_threads).submit(function, item))
             if len(pending) > n_threads:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        for future in pending:
+            future.cancel()
+        wait(pending)
 
 
 def folded(items: Iterable[Item], kernel: Callable[[Item], Part | None]) -> Part:
