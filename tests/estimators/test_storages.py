@@ -87,3 +87,33 @@ def test_float32_is_not_copied_and_agrees_to_its_precision(table):
     np.testing.assert_allclose(single.location_, double.location_, rtol=1e-6)
     np.testing.assert_allclose(single.covariance_, double.covariance_, rtol=1e-5)
     assert single.objective_ == pytest.approx(double.objective_, rel=1e-12)
+
+
+def test_a_stretch_of_outliers_far_away(storage):
+    """Files and partitions in which no row belongs."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60_000, 5))
+    X[40_000:] += rng.choice([20, 25, 30], size=(20_000, 1))
+    detector = EOSDetector().fit(storage(X))
+    flagged = np.asarray(detector.predict(storage(X))) < 0
+    assert flagged[40_000:].all()
+    assert flagged[:40_000].mean() < 0.005
+
+
+def test_every_seventh_row_is_not_every_row_of_the_sample():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(1_000_000, 2))
+    X[::7] = rng.normal(size=(len(X[::7]), 2)) / 20 + 8
+    detector = EOSDetector().fit(X)
+    assert np.abs(detector.location_).max() < 0.1
+    assert detector.is_outlier_[::7].all()
+
+
+def test_fit_predict(table, storage):
+    found = np.asarray(EOSDetector().fit_predict(storage(table)))
+    np.testing.assert_array_equal(found, EOSDetector().fit_predict(table))
+
+
+def test_rows_that_are_all_equal_are_refused(storage):
+    with pytest.raises(ValueError, match="all rows of X are equal"):
+        EOSDetector().fit(storage(np.ones((5000, 2))))

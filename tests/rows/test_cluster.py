@@ -1,8 +1,10 @@
 """Rows on a cluster: real worker processes, one of them killed."""
 
 import os
+import pickle
 import signal
 
+import cloudpickle
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -128,3 +130,39 @@ def test_empty_partitions_count_for_nothing(table):
     np.testing.assert_allclose(
         EOSDetector().fit(none_in_first).location_, here.location_, rtol=1e-9
     )
+
+
+def test_columns_of_frames(table):
+    frame = pd.DataFrame(table, columns=list("abcde"))
+    detector = EOSDetector().fit(dd.from_pandas(frame, npartitions=2))
+    shuffled = dd.from_pandas(frame[list("edcba")].assign(id=1), npartitions=3)
+    np.testing.assert_allclose(detector.score_samples(shuffled), detector.score_samples(frame))
+    with pytest.raises(ValueError, match="no column 'c' in X"):
+        detector.score_samples(dd.from_pandas(frame.drop(columns="c"), npartitions=2))
+    with pytest.raises(ValueError, match="column 'id' holds"):
+        EOSDetector().fit(dd.from_pandas(frame.assign(id="x"), npartitions=2))
+    numbered = dd.from_pandas(pd.DataFrame(table), npartitions=2)
+    unnamed = EOSDetector().fit(numbered)
+    assert not hasattr(unnamed, "feature_names_in_")
+    assert len(unnamed.score_samples(numbered)) == len(table)
+
+
+def test_weights_must_be_dask_too(table):
+    with pytest.raises(TypeError, match="sample_weight of a Dask collection"):
+        EOSDetector().fit(da.from_array(table), sample_weight=np.ones(len(table)))
+
+
+def test_a_judgement_does_not_carry_the_training_rows(table):
+    detector = EOSDetector().fit(table)
+    graph = detector.score_samples(da.zeros((10, 5), chunks=5))
+    assert len(cloudpickle.dumps(graph)) < 100_000
+
+
+def test_a_saved_detector_leaves_the_cluster_behind(table):
+    detector = EOSDetector().fit(da.from_array(table, chunks=(9000, 5)))
+    saved = pickle.dumps(detector)
+    assert len(saved) < 100_000
+    again = pickle.loads(saved)
+    np.testing.assert_array_equal(again.score_samples(table), detector.score_samples(table))
+    with pytest.raises(AttributeError, match="is not kept"):
+        _ = again.weights_

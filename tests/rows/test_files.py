@@ -92,6 +92,14 @@ def test_a_column_of_weights(frame, folder):
     ):
         np.testing.assert_allclose(there.location_, here.location_, rtol=1e-9)
         assert there.offset_ == pytest.approx(here.offset_, rel=1e-9)
+        assert there.feature_names_in_.tolist() == COLUMNS
+    every = frame.drop(columns="id")
+    every.to_parquet(folder / "all.parquet")
+    for rows in (folder / "all.parquet", open_rows(folder / "all.parquet")):
+        there = EOSDetector().fit(rows, sample_weight="w")
+        np.testing.assert_allclose(there.location_, here.location_, rtol=1e-9)
+    with pytest.raises(ValueError, match=r"column 'id' holds .*string"):
+        EOSDetector().fit(open_rows(folder / "part-0.parquet", COLUMNS), sample_weight="id")
     with pytest.raises(TypeError, match="name of a column"):
         EOSDetector().fit(open_rows(folder, COLUMNS), sample_weight=frame["w"])
 
@@ -172,3 +180,52 @@ def test_bad_sources(frame, folder, tmp_path):
     frame[COLUMNS].iloc[:0].to_parquet(tmp_path / "empty.parquet")
     with pytest.raises(ValueError, match="0 rows that count"):
         EOSDetector().fit(str(tmp_path / "empty.parquet"))
+
+
+def test_parts_that_differ_are_named(frame, folder):
+    """Another type or no such column in one of the files."""
+    rows = open_rows(folder, COLUMNS)
+    part = frame[COLUMNS].iloc[:50]
+    part.assign(b="n/a").to_parquet(folder / "part-9.parquet")
+    with pytest.raises(ValueError, match=r"part-9.parquet, column 'b': .*string"):
+        EOSDetector().fit(open_rows(folder, COLUMNS))
+    part.drop(columns="b").to_parquet(folder / "part-9.parquet")
+    with pytest.raises(ValueError, match=r"part-9.parquet has no column 'b'"):
+        EOSDetector().fit(open_rows(folder, COLUMNS))
+    EOSDetector().fit(rows)  # opened before
+
+
+def test_keys_of_several_types_get_the_first_one(frame, folder):
+    detector = EOSDetector().fit(frame[COLUMNS])
+    for i, kind in enumerate(("int64", "int32", "int64")):
+        part = frame[COLUMNS].iloc[300 * i : 300 * (i + 1)]
+        part.assign(id=np.arange(300 * i, 300 * (i + 1), dtype=kind)).to_parquet(
+            folder / f"part-{i}.parquet"
+        )
+    output = detector.write_scores(folder, folder.parent / "keyed.parquet", keys=["id"])
+    assert pd.read_parquet(output)["id"].tolist() == list(range(900))
+    with pytest.raises(ValueError, match="one of the files that are read"):
+        detector.write_scores(folder, folder / "part-0.parquet", keys=["id"], overwrite=True)
+
+
+def test_unfinished_parts_and_tabs(frame, folder):
+    (folder / "_temporary").mkdir()
+    (folder / "_temporary" / "part-7.parquet").write_bytes(b"half")
+    assert open_rows(folder, COLUMNS).n_present == 900
+    frame[COLUMNS].to_csv(folder.parent / "rows.2024.TSV", sep="\t", index=False)
+    assert open_rows(folder.parent / "rows.2024.TSV").columns == tuple(COLUMNS)
+
+
+def test_no_weight_at_all(frame, folder):
+    frame.assign(w=0).to_parquet(folder / "zero.parquet")
+    with pytest.raises(ValueError, match="0 rows that count"):
+        EOSDetector().fit(open_rows(folder / "zero.parquet", COLUMNS, weights="w"))
+
+
+def test_partition_columns_are_read(frame, tmp_path):
+    year = np.repeat([2001.0, 2002.0, 2003.0], 300) + frame["a"].round()
+    table = frame[COLUMNS].assign(year=year.astype(int))
+    table.to_parquet(tmp_path / "t", partition_cols=["year"])
+    rows = open_rows(tmp_path / "t", ["a", "year"])
+    values, _ = rows.take(np.arange(900))
+    assert sorted(map(tuple, values)) == sorted(map(tuple, table[["a", "year"]].to_numpy(float)))
