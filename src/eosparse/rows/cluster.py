@@ -1,8 +1,8 @@
 """Rows on a cluster: Dask arrays and data frames.
 
 A pass over the rows is one graph: every partition is folded where it lies, the statistics are
-merged in a tree, and one small result comes back. Only statistics travel, and a partition that is
-lost with its worker is made again from its recipe.
+merged in a tree, and one small result comes back. Only statistics travel (and, once, two samples),
+and a partition that is lost with its worker is made again from its recipe.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, Mergeable, counts, fold_blocks
-from eosparse.rows.memory import block_slices
+from eosparse.core import FloatArray, IntArray, Mergeable
+from eosparse.rows.memory import block_slices, fold_array
 from eosparse.rows.side_by_side import single_threaded_blas
-from eosparse.rows.table import Chained
+from eosparse.rows.table import Chained, unchanged
 
 Part = TypeVar("Part", bound=Mergeable)
 # Parts merged by one task.
@@ -53,10 +53,6 @@ class Survey:
     mass: float
 
 
-def _identity(values: FloatArray) -> FloatArray:
-    return values
-
-
 @dataclass(frozen=True)
 class DaskRows:
     """Rows of a Dask array or data frame.
@@ -76,7 +72,7 @@ class DaskRows:
     source: Any
     columns: tuple[str, ...]
     weights: Any = None
-    prepare: Callable[[FloatArray], FloatArray] = field(default=_identity, repr=False)
+    prepare: Callable[[FloatArray], FloatArray] = field(default=unchanged, repr=False)
 
     @property
     def dtype(self) -> Any:
@@ -223,15 +219,8 @@ def _fold_part(
 ) -> Part | None:
     kernel, prepare = shared
     values = _values(part)
-    mass = _prior(prior, len(values))
-    if not len(values) or not counts(mass):
-        return None
-    blocks = (
-        (prepare(values[rows]), None if mass is None else mass[rows])
-        for rows in block_slices(values.shape)
-    )
     with single_threaded_blas():
-        return fold_blocks(blocks, kernel)
+        return fold_array(values, _prior(prior, len(values)), prepare, kernel)
 
 
 def _merge(parts: list[Part | None]) -> Part | None:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, Mergeable, counts, fold_blocks
-from eosparse.rows.memory import block_rows, block_slices
+from eosparse.core import FloatArray, IntArray, Mergeable
+from eosparse.rows.memory import block_rows, block_slices, fold_array
 from eosparse.rows.side_by_side import folded, in_order, single_threaded_blas
-from eosparse.rows.table import Chained
+from eosparse.rows.table import Chained, unchanged
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -62,10 +62,6 @@ class Batch:
         return str(self.fragment.path)
 
 
-def _identity(values: FloatArray) -> FloatArray:
-    return values
-
-
 @dataclass(frozen=True)
 class FileRows:
     """Rows of one or more files.
@@ -85,7 +81,7 @@ class FileRows:
     dataset: Dataset
     columns: tuple[str, ...]
     weights: str | None = None
-    prepare: Callable[[FloatArray], FloatArray] = field(default=_identity, repr=False)
+    prepare: Callable[[FloatArray], FloatArray] = field(default=unchanged, repr=False)
 
     @property
     def dtype(self) -> Any:
@@ -122,14 +118,7 @@ class FileRows:
         """Apply a kernel to every prepared block, side by side; merge the results in order."""
 
         def one(batch: Batch) -> Part | None:
-            values, prior = self.numbers(batch)
-            if not counts(prior):
-                return None
-            blocks = (
-                (self.prepare(values[part]), None if prior is None else prior[part])
-                for part in block_slices(values.shape)
-            )
-            return fold_blocks(blocks, kernel)
+            return fold_array(*self.numbers(batch), self.prepare, kernel)
 
         return folded(self.batches(), one)
 
@@ -161,11 +150,14 @@ class FileRows:
 
     def prepared(self, prepare: Callable[[FloatArray], FloatArray]) -> FileRows:
         """Return the same rows, prepared in another way."""
-        return replace(self, prepare=prepare)
+        other = replace(self, prepare=prepare)
+        if "_totals" in self.__dict__:
+            other.__dict__["_totals"] = self._totals  # a pass, where there are weights
+        return other
 
     def mapped(self, function: Callable[[FloatArray], FloatArray]) -> FileRows:
         """Return rows of one number each, made anew whenever they are read."""
-        return replace(self, prepare=Chained(self.prepare, function))
+        return self.prepared(Chained(self.prepare, function))
 
     def column(self, dtype: Any) -> Any:
         """Return mapped rows as one array: eight bytes per row in memory."""

@@ -12,13 +12,10 @@ from eosparse.core import FloatArray, IntArray, Mergeable, Rows, Strata, counts
 from eosparse.errors import Labelled
 from eosparse.rows.memory import block_slices
 from eosparse.rows.side_by_side import folded
+from eosparse.rows.table import unchanged
 
 Block = TypeVar("Block")
 Part = TypeVar("Part", bound=Mergeable)
-
-
-def _identity(values: FloatArray) -> FloatArray:
-    return values
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class LabelledRows:
     values: FloatArray
     classes: IntArray
     prior: FloatArray
-    prepare: Callable[[FloatArray], FloatArray] = _identity
+    prepare: Callable[[FloatArray], FloatArray] = unchanged
     numbers: IntArray | None = None
 
     def fold(self, kernel: Callable[[Labelled, FloatArray], Part]) -> Part:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, Mergeable, counts
+from eosparse.core import FloatArray, IntArray, Mergeable, counts, fold_blocks
 from eosparse.rows.side_by_side import folded, in_order, single_threaded_blas
 
 Part = TypeVar("Part", bound=Mergeable)
@@ -40,6 +40,22 @@ def block_slices(shape: tuple[int, ...], block_numbers: int = BLOCK_NUMBERS) -> 
     n_rows, size = shape[0], block_rows(max((1, *shape[1:])), block_numbers)
     for start in range(0, n_rows, size):
         yield slice(start, start + size)
+
+
+def fold_array(
+    values: FloatArray,
+    prior: FloatArray | None,
+    prepare: Callable[[FloatArray], FloatArray],
+    kernel: Callable[[FloatArray, FloatArray | None], Part],
+) -> Part | None:
+    """Fold some rows block by block, in this thread; None if none of them counts."""
+    if not len(values) or not counts(prior):
+        return None
+    blocks = (
+        (prepare(values[part]), None if prior is None else prior[part])
+        for part in block_slices(values.shape)
+    )
+    return fold_blocks(blocks, kernel)
 
 
 @dataclass(frozen=True)

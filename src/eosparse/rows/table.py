@@ -27,6 +27,11 @@ def spread_out(n_rows: int, size: int) -> IntArray:
     return np.asarray((places * (n_rows / size)).astype(np.intp))
 
 
+def unchanged(values: FloatArray) -> FloatArray:
+    """Prepare a block by doing nothing."""
+    return values
+
+
 @dataclass(frozen=True)
 class Chained:
     """One function after another; unlike a lambda it can be saved."""
