@@ -305,8 +305,10 @@ def times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
     threads waiting.
     """
     size = len(lower)
+    if size < 2 * _STRIP:
+        return (lower @ rows.T).T
     product = np.empty((size, len(rows)))
-    ends = np.linspace(0, size, 1 + max(1, size // _STRIP)).astype(int)
+    ends = np.linspace(0, size, 1 + size // _STRIP).astype(int)
     for begin, end in itertools.pairwise(ends):
         np.matmul(lower[begin:end, :end], rows.T[:end], out=product[begin:end])
     return product.T

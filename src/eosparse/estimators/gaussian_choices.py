@@ -130,6 +130,11 @@ class _Sample:
     values: FloatArray
     mass: FloatArray
 
+    @property
+    def prior(self) -> FloatArray | None:
+        """The weights as rows in memory have them: None where all are one."""
+        return None if (self.mass == 1.0).all() else self.mass
+
 
 @dataclass(frozen=True)
 class _Problem:
@@ -284,7 +289,7 @@ class _Problem:
         if size < _LEAST_WARMING * len(self.sample.mass):
             return None
         part = _sample(self.table, size)
-        return MemoryRows(part.values, part.mass, np.asarray)
+        return MemoryRows(part.values, part.prior, np.asarray)
 
     def _fit_perplexity(
         self, model: GaussianError, dimension: float, perplexity: float
@@ -346,7 +351,7 @@ class _Problem:
         values, mass = self.coordinates(self.sample.values), self.sample.mass
         # Small fits are mostly Python, which threads would only get in the way of.
         how = each if values.size > _SMALL_SAMPLE else map
-        search = StartSearch(model, values, mass, MemoryRows(values, mass), how)
+        search = StartSearch(model, values, mass, MemoryRows(values, self.sample.prior), how)
         best = search.best(model.alpha(self._on_sample(coupling, dimension)))
         bolder = self._bolder(search, best, dimension)
         if best is bolder is None:
