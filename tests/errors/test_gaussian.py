@@ -14,6 +14,7 @@ from eosparse.errors import (
     SingularFitError,
     coupling_for_efficiency,
     largest_stable_coupling,
+    largest_uncaptured_coupling,
     oas_shrinkage,
     weighted_moments,
 )
@@ -176,3 +177,17 @@ def test_exact_relations_have_no_covariance():
 def test_the_stability_floor_rises_with_parameters_and_falls_with_rows():
     assert largest_stable_coupling(10, 100) > largest_stable_coupling(50, 100)
     assert largest_stable_coupling(10, 100) < largest_stable_coupling(10, 1000) < 0.5
+
+
+def test_no_row_holds_the_covariance_to_itself_below_the_bound():
+    """Clean rows at alphas on both sides of the bound, which predicts the collapse."""
+    X = np.random.default_rng(0).standard_normal((6000, 150))
+    bound = largest_uncaptured_coupling(150, 6000, safety=1.0)
+    sizes = {}
+    for part in (0.8, 1.1):
+        model = GaussianError(150, smallest_size=1.0)
+        start = Normal(np.zeros(150), np.eye(150) * (1 - part * bound))
+        rows = MemoryRows(X)
+        sizes[part] = alternate(model, rows, model.alpha(part * bound), start).effective_size
+    assert sizes[0.8] > 3000
+    assert sizes[1.1] < 300

@@ -6,6 +6,7 @@ from eosparse.errors.efficiency import (
     coupling_for_efficiency,
     covariance_parameters,
     largest_stable_coupling,
+    largest_uncaptured_coupling,
 )
 from eosparse.errors.gaussian import (
     STRUCTURES,
@@ -57,6 +58,7 @@ __all__ = [
     "fused",
     "has_lost_digits",
     "largest_stable_coupling",
+    "largest_uncaptured_coupling",
     "oas_shrinkage",
     "times_transposed",
     "weighted_moments",

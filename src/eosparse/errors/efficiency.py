@@ -6,6 +6,7 @@ All in terms of ``c = 1/(αD)``, the exponent of the Gaussian weights ``w ∝ ex
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import brentq
 
 from eosparse.errors.gaussian import Structure
 
@@ -30,6 +31,29 @@ def largest_stable_coupling(n_parameters: float, n_rows: float, safety: float = 
     ``1/c > (1 + √(k/n))²``; `safety` multiplies that bound.
     """
     return float(1.0 / (safety * (1 + np.sqrt(n_parameters / n_rows)) ** 2))
+
+
+def largest_uncaptured_coupling(n_dimensions: float, n_rows: float, safety: float = 2.0) -> float:
+    """Return the largest c at which no single row can hold a full covariance to itself.
+
+    A row with a share ω of the weight lies at the squared distance 1/ω, others at about D. It keeps
+    its share if ``exp(c (D - 1/ω) / 2) ≥ n ω``, which some ω satisfies unless
+    ``exp(c D / 2) < e n c / 2``; `safety` divides n. Only hundreds of columns with few rows for
+    each come near that bound.
+
+    Examples
+    --------
+    >>> round(largest_uncaptured_coupling(500, 10_000), 3), largest_uncaptured_coupling(5, 1000)
+    (0.02, 1.0)
+    """
+    lowest = 2.0 / n_dimensions
+
+    def excess(c: float) -> float:
+        return float(c * n_dimensions / 2 - 1 - np.log(n_rows * c / (2 * safety)))
+
+    if lowest >= 1.0 or excess(1.0) <= 0.0:
+        return 1.0
+    return lowest if excess(lowest) >= 0.0 else float(brentq(excess, lowest, 1.0))
 
 
 def covariance_parameters(structure: Structure, n_dimensions: float) -> float:

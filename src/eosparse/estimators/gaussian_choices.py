@@ -35,6 +35,7 @@ from eosparse.errors import (
     covariance_parameters,
     effective_dimension,
     largest_stable_coupling,
+    largest_uncaptured_coupling,
     oas_shrinkage,
     weighted_moments,
     weighted_quantiles,
@@ -243,8 +244,12 @@ class _Problem:
 
     def _stable(self, dimension: float, n_rows: float, safety: float = 2.0) -> float:
         """Largest safe c; up to half of the rows may turn out not to belong."""
-        parameters = covariance_parameters(self.options.structure, dimension)
-        return largest_stable_coupling(parameters, n_rows / 2, safety)
+        structure = self.options.structure
+        parameters = covariance_parameters(structure, dimension)
+        stable = largest_stable_coupling(parameters, n_rows / 2, safety)
+        if structure != "full":
+            return stable
+        return min(stable, largest_uncaptured_coupling(dimension, n_rows / 2, safety))
 
     def _fit_at(self, model: GaussianError, coupling: float, start: Normal) -> GaussianFit:
         options, alpha = self.options, self.options.alpha
