@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from sklearn.covariance import OAS
 
-from eosparse.core import alternate, optimal_weights, solve_from_prior
+from eosparse.core import Status, alternate, optimal_weights, solve_from_prior
 from eosparse.errors import (
     GaussianError,
     Normal,
@@ -183,11 +183,9 @@ def test_no_row_holds_the_covariance_to_itself_below_the_bound():
     """Clean rows at alphas on both sides of the bound, which predicts the collapse."""
     X = np.random.default_rng(0).standard_normal((6000, 150))
     bound = largest_uncaptured_coupling(150, 6000, safety=1.0)
-    sizes = {}
+    model, results = GaussianError(150, smallest_size=300.0), {}
     for part in (0.8, 1.1):
-        model = GaussianError(150, smallest_size=1.0)
         start = Normal(np.zeros(150), np.eye(150) * (1 - part * bound))
-        rows = MemoryRows(X)
-        sizes[part] = alternate(model, rows, model.alpha(part * bound), start).effective_size
-    assert sizes[0.8] > 3000
-    assert sizes[1.1] < 300
+        results[part] = alternate(model, MemoryRows(X), model.alpha(part * bound), start)
+    assert results[0.8].effective_size > 3000
+    assert results[1.1].status is Status.COLLAPSED
