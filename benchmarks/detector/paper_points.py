@@ -9,7 +9,9 @@ import numpy as np
 from benchmarks.reporting import Row, report, run_units, summarise
 from eosparse import EOSDetector
 from eosparse.datasets import make_contaminated
-from eosparse.estimators.read_out import Rule, read_out
+from eosparse.estimators.gaussian_fit import GaussianFit
+from eosparse.estimators.read_out import Judgement, Rule, read_out
+from eosparse.rows import MemoryRows
 
 _PANEL_E = dict(
     zip(
@@ -54,12 +56,18 @@ def unit(
         author.fit(X)
     flagged = {
         # The fit does not depend on the rate: it is read out at three.
-        f"fdr={fdr:g}": read_out(default._fit_, X, np.ones(len(X)), Rule("fdr", fdr)).is_outlier
+        f"fdr={fdr:g}": _flagged(default._fit_, X, fdr)
         for fdr in (0.05, 0.01, 0.001)
     }
     flagged["author's α and rule"] = author.is_outlier_
     key = {"panel": panel, "columns": n_features, "contamination": contamination}
     return [key | {"method": name} | _outcome(rows, truth) for name, rows in flagged.items()]
+
+
+def _flagged(fit: GaussianFit, X: np.ndarray, fdr: float) -> np.ndarray:
+    distances = MemoryRows(X).mapped(fit.uncorrected_distances)
+    judge = read_out(fit, distances, Rule("fdr", fdr)).judge
+    return Judgement(judge, "is_outlier").of(distances.values)
 
 
 def _outcome(flagged: np.ndarray, truth: np.ndarray) -> Row:
