@@ -14,8 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from eosparse import CollapseError, DegenerateDataWarning, EOSDetector, Status
+from eosparse.core import alternate
 from eosparse.datasets import load_blood_panel, make_contaminated
+from eosparse.errors import Normal
+from eosparse.estimators.raw_gaussian import RawGaussian
 from eosparse.estimators.read_out import TAIL_GUARD
+from eosparse.rows import MemoryRows
 
 
 @pytest.fixture(scope="module")
@@ -410,3 +414,21 @@ def test_collapse_is_an_error_never_an_answer(spoilt):
         EOSDetector(alpha=0.9 / 6).fit(spoilt.X)
     with pytest.raises(CollapseError, match="larger alpha"):
         EOSDetector(alpha=0.9 / 6, start="uniform").fit(spoilt.X)
+
+
+def test_samples_and_acceleration_lead_to_the_answer_of_the_plain_algorithm():
+    """A start from a sample, first steps on a part, over-relaxation: the same basin, to 1e-9."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(60_000, 4)) @ rng.normal(size=(4, 4))
+    X[::6] += 15
+    detector = EOSDetector(tol=1e-18).fit(X)
+    assert detector.n_iter_ < 12
+    fit = detector._fit_
+    model = RawGaussian(fit.model, fit.coordinates)
+    start = Normal(fit.theta.location + 0.1, 1.5 * fit.theta.covariance)
+    rows = MemoryRows(X, None, np.asarray)
+    plain = alternate(model, rows, detector.alpha_, start, tol=1e-18, accelerate=False)
+    assert plain.n_iter > detector.n_iter_
+    assert detector.objective_ == pytest.approx(plain.objective, rel=1e-12)
+    np.testing.assert_allclose(fit.theta.location, plain.theta.location, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(fit.theta.covariance, plain.theta.covariance, rtol=1e-9, atol=1e-9)
