@@ -73,8 +73,12 @@ def _limits(X: np.ndarray) -> list[dict[str, object]]:
 
     flops = len(X) * X.shape[1] * (X.shape[1] + 1) * 2  # two triangles of products and sums
     swept = median(lambda: visit(model, rows, fit.theta, fit.result.alpha))
+    with patch("eosparse.errors.fused.is_worth_it", return_value=False):
+        by_numpy = median(lambda: visit(model, rows, fit.theta, fit.result.alpha))
     summed, product = median(X.sum), median(lambda: matrix @ matrix)
     return [
+        {"what": "a pass, ms", "value": 1e3 * swept},
+        {"what": "a pass by NumPy and BLAS, ms", "value": 1e3 * by_numpy},
         {"what": "a pass, GFlop/s", "value": flops / swept / 1e9},
         {"what": "BLAS at its best, GFlop/s", "value": 2 * 2000**3 / product / 1e9},
         {"what": "a pass, GB/s read", "value": X.nbytes / swept / 1e9},

@@ -86,8 +86,7 @@ def test_huge_values_have_no_weight():
     X, coordinates, theta = problem()
     X[3] = 1e300
     swept, wanted = both(X, coordinates, theta, 0.5)
-    if swept is not None:
-        assert_equal(swept, wanted)
+    assert_equal(swept, wanted)
     raw = RawGaussian(GaussianError(5), coordinates)
     whole = visit(raw, MemoryRows(X, None, np.asarray), theta, 0.5)
     assert_equal(whole, wanted)

@@ -79,7 +79,7 @@ def test_random_and_given_starts_need_memory(table, storage):
         EOSDetector().fit(table).explain(X)
 
 
-def test_float32_is_not_copied_and_agrees_to_its_precision(table):
+def test_float32_agrees_to_its_precision(table):
     """Blocks are worked on in float64; only the input and the answers are rounded."""
     single = EOSDetector().fit(table.astype(np.float32))
     double = EOSDetector().fit(table.astype(np.float32).astype(np.float64))

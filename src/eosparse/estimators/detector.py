@@ -100,7 +100,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         Where the alternation starts: from the best of several robust guesses, from random
         weights (as the paper does), from equal weights, or from given ones.
     tol : float, default=1e-12
-        Stop when the objective falls by no more than this, relative to its size if above 1.
+        Stop when the objective falls by no more than this, relative to its size if above 1, or is
+        foreseen to do so in the next pass.
     max_iter : int, default=1000
         Most passes over the rows.
     callback : callable, optional

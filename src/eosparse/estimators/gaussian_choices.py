@@ -69,8 +69,9 @@ _MOST_RELAXATIONS = 5
 # start that part must have to be worth it, and how many numbers (32 MB) it may hold at most.
 _WARMING_SHARE = 1 / 16
 _LEAST_WARMING = 2
-_SMALL_SAMPLE = 2**16
 _MOST_WARMING_NUMBERS = 2**22
+# Up to this many numbers, a search for a start is mostly Python, which threads would only hinder.
+_SMALL_SAMPLE = 2**16
 
 
 @dataclass(frozen=True)
@@ -354,7 +355,6 @@ class _Problem:
     ) -> list[tuple[float, Normal]]:
         """Return the best of several robust starts, found on the sample, bolder ones first."""
         values, mass = self.coordinates(self.sample.values), self.sample.mass
-        # Small fits are mostly Python, which threads would only get in the way of.
         how = each if values.size > _SMALL_SAMPLE else map
         search = StartSearch(model, values, mass, MemoryRows(values, self.sample.prior), how)
         best = search.best(model.alpha(self._on_sample(coupling, dimension)))

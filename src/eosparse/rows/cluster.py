@@ -18,7 +18,7 @@ import numpy as np
 from eosparse.core import FloatArray, IntArray, Mergeable
 from eosparse.rows.memory import block_slices, fold_array
 from eosparse.rows.side_by_side import single_threaded_blas
-from eosparse.rows.table import Chained, unchanged
+from eosparse.rows.table import Chained, NamedColumns, unchanged
 
 Part = TypeVar("Part", bound=Mergeable)
 # Parts merged by one task.
@@ -54,7 +54,7 @@ class Survey:
 
 
 @dataclass(frozen=True)
-class DaskRows:
+class DaskRows(NamedColumns):
     """Rows of a Dask array or data frame.
 
     Attributes
@@ -73,16 +73,6 @@ class DaskRows:
     columns: tuple[str, ...]
     weights: Any = None
     prepare: Callable[[FloatArray], FloatArray] = field(default=unchanged, repr=False)
-
-    @property
-    def dtype(self) -> Any:
-        """Type of the numbers that are returned."""
-        return np.dtype(np.float64)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return len(self.columns)
 
     @property
     def n_present(self) -> int:

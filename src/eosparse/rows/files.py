@@ -19,7 +19,7 @@ import numpy as np
 from eosparse.core import FloatArray, IntArray, Mergeable
 from eosparse.rows.memory import block_rows, block_slices, fold_array
 from eosparse.rows.side_by_side import folded, in_order, single_threaded_blas
-from eosparse.rows.table import Chained, unchanged
+from eosparse.rows.table import Chained, NamedColumns, unchanged
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -63,7 +63,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class FileRows:
+class FileRows(NamedColumns):
     """Rows of one or more files.
 
     Attributes
@@ -82,16 +82,6 @@ class FileRows:
     columns: tuple[str, ...]
     weights: str | None = None
     prepare: Callable[[FloatArray], FloatArray] = field(default=unchanged, repr=False)
-
-    @property
-    def dtype(self) -> Any:
-        """Type of the numbers that are returned."""
-        return np.dtype(np.float64)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return len(self.columns)
 
     @property
     def n_present(self) -> int:

@@ -44,6 +44,22 @@ class Chained:
         return self.then(self.first(values))
 
 
+class NamedColumns:
+    """What follows from the names of the columns, where answers are in float64."""
+
+    columns: tuple[str, ...]
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the numbers that are returned."""
+        return np.dtype(np.float64)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.columns)
+
+
 class Table(Rows[FloatArray], Protocol):
     """Rows of numbers. Rows without prior weight do not count, and are not numbered."""
 
