@@ -189,3 +189,35 @@ def test_no_row_holds_the_covariance_to_itself_below_the_bound():
         results[part] = alternate(model, MemoryRows(X), model.alpha(part * bound), start)
     assert results[0.8].effective_size > 3000
     assert results[1.1].status is Status.COLLAPSED
+
+
+@pytest.mark.parametrize("structure", ["full", "diag"])
+def test_foresight_moves_the_inverse_covariance_and_knows_the_divergence(structure):
+    rng = np.random.default_rng(0)
+    one, other = (np.cov(rng.standard_normal((4, 60)) * [[1], [9], [1], [0.1]]) for _ in "ab")
+    before = Normal(np.zeros(4), one if structure == "full" else np.diag(one))
+    after = Normal(np.full(4, 0.01), other if structure == "full" else np.diag(other))
+    model, c = GaussianError(4, structure), 0.3
+    foresight = model.foresee(before, after, model.alpha(c))
+
+    if structure == "diag":
+        one, other = np.diag(np.diag(one)), np.diag(np.diag(other))
+    inverse, wanted = np.linalg.inv(one), np.linalg.inv(other)
+    expected = np.linalg.inv(inverse + (wanted - inverse) / (1 - c))
+    found = foresight.further.covariance
+    assert found == pytest.approx(expected if structure == "full" else np.diag(expected))
+    assert foresight.further.location == pytest.approx(np.full(4, 0.01) / (1 - c))
+    gap = after.location - before.location
+    divergence = np.trace(inverse @ other) - 4 - np.linalg.slogdet(inverse @ other)[1]
+    assert foresight.fall == pytest.approx((gap @ inverse @ gap + divergence) / (8 * (1 - c)))
+
+
+def test_crowded_rows_need_fewer_passes_for_the_same_answer():
+    X = np.random.default_rng(0).standard_normal((600, 60))
+    model = GaussianError(60)
+    crowded = GaussianError(60, crowding=60 * 61 / 2 / len(X))
+    start = solve_from_prior(model, MemoryRows(X))
+    alpha = model.alpha(0.03)
+    plain, aimed = (alternate(m, MemoryRows(X), alpha, start) for m in (model, crowded))
+    assert aimed.n_iter < plain.n_iter
+    assert aimed.objective == pytest.approx(plain.objective, abs=1e-11)

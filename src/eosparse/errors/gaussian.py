@@ -65,6 +65,9 @@ def weighted_moments(values: FloatArray, weights: FloatArray, *, diagonal: bool)
     if mass == 0.0:
         size = values.shape[1]
         return Moments(0.0, np.zeros(size), np.zeros(size if diagonal else (size, size)))
+    present = weights > 0
+    if np.count_nonzero(present) < 0.75 * len(weights):  # worth a copy
+        values, weights = values[present], weights[present]
     share = weights / mass
     mean = share @ values
     return Moments(mass, mean, _scatter(values - mean, share, diagonal=diagonal))
@@ -202,6 +205,8 @@ class GaussianError:
         τ, the variance towards which it shrinks.
     smallest_size : float
         Effective number of rows below which a fit counts as collapsed.
+    crowding : float
+        Free parameters of the covariance per row. It changes the speed, not the answer.
     """
 
     n_features: int
@@ -209,6 +214,7 @@ class GaussianError:
     shrinkage: float = 0.0
     target: float = 1.0
     smallest_size: float = 2.0
+    crowding: float = 0.0
 
     def coupling(self, alpha: float) -> float:
         """Return c, the exponent of the weights ``w ∝ exp(-c·m/2)``."""
@@ -266,22 +272,24 @@ class GaussianError:
         return Normal(statistics.mean, scatter)
 
     def foresee(self, before: Normal, after: Normal, alpha: float) -> Foresight[Normal]:
-        """Over-relax the location and the inverse covariance by 1/(1-c).
+        """Over-relax the location by 1/(1-c), and the inverse covariance by a little more.
 
-        On Gaussian rows the plain step leaves a part c of every error; this one leaves none of it
-        to first order. The objective falls by what the θ-step gains at the old weights, and as
-        much again for each further plain step that the extrapolated one stands for.
+        On many Gaussian rows the plain step leaves a part c of every error; this one leaves none
+        of it to first order. With few rows for each parameter of the covariance, the part lies
+        around c by Marchenko and Pastur's law, and the step aims at its middle. The objective
+        falls by what the θ-step gains at the old weights, and as much again for each further
+        plain step that the extrapolated one stands for.
         """
         c = min(self.coupling(alpha), 0.999)
-        seen = _seen(before, after.covariance)
+        middle = min(c * _spread_middle(self.crowding), 0.999)
+        move = _moved(before, after.covariance, 1 / (1 - middle))
         gap = before.whiten((after.location - before.location)[None, :])[0]
-        gain = (1 - self.shrinkage) * float(gap @ gap) + seen.divergence
-        fall = gain / (2 * self.n_features * (1 - c))
-        if not 0.0 < c < 0.95:
+        gain = (1 - self.shrinkage) * float(gap @ gap) + move.divergence
+        fall = gain / (2 * self.n_features * (1 - middle))
+        if move.further is None or not 0.0 < c < 0.95:
             return Foresight(fall, None)
         location = before.location + (after.location - before.location) / (1 - c)
-        covariance = seen.relaxed(1 / (1 - c))
-        return Foresight(fall, None if covariance is None else Normal(location, covariance))
+        return Foresight(fall, Normal(location, move.further))
 
     @property
     def off_span_variance(self) -> float:
@@ -290,6 +298,11 @@ class GaussianError:
         Without shrinkage all rows agree there to rounding, and so must a new row.
         """
         return max(self.shrinkage, _RANK_TOLERANCE**2) * self.target
+
+
+def _spread_middle(crowding: float) -> float:
+    """Middle between the least and the largest eigenvalue of Marchenko and Pastur's law."""
+    return 1 + crowding if crowding < 1 else (1 + float(np.sqrt(crowding))) ** 2 / 2
 
 
 def _substituted(factor: FloatArray, right: FloatArray) -> FloatArray:
@@ -319,41 +332,45 @@ _STRIP = 64
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """A covariance in coordinates in which another one is the identity, where no inverse is
-    ill-conditioned: its eigenvalues, and what takes its eigenvectors back (None: the columns)."""
+class _Move:
+    """A step of the covariance: its size, and where `factor` times as far would have led.
 
-    ratios: FloatArray
-    back: FloatArray | None
-    unit: FloatArray
+    The size is ``tr R - D - log det R``, twice Kullback and Leibler's divergence, where R is the
+    new covariance in coordinates in which the old one is the identity: no inverse there is
+    ill-conditioned. The way led along the inverse covariance; None if it left the positive ones.
+    """
 
-    @property
-    def divergence(self) -> float:
-        """Return ``Σ (r - 1 - log r)``: twice Kullback and Leibler's divergence."""
-        if not (self.ratios > 0).all():
-            return np.inf
-        excess = self.ratios - 1.0
-        return float((excess - np.log1p(excess)).sum())
-
-    def relaxed(self, factor: float) -> FloatArray | None:
-        """Move the inverse covariance `factor` times as far as the step did."""
-        if not (self.ratios > 0).all():
-            return None
-        precision = 1 + factor * (1 / self.ratios - 1)
-        if not (precision > _LEAST_PRECISION).all():
-            return None
-        if self.back is None:
-            return self.unit / precision
-        root = self.back / np.sqrt(precision)
-        return np.asarray(root @ root.T)
+    divergence: float
+    further: FloatArray | None
 
 
-def _seen(before: Normal, after: FloatArray) -> _Seen:
+def _moved(before: Normal, after: FloatArray, factor: float) -> _Move:
     if after.ndim == 1:
-        return _Seen(after / before.covariance, None, before.covariance)
+        return _moved_variances(before.covariance, after, factor)
     seen = _substituted(before.factor, _substituted(before.factor, after).T)
-    ratios, vectors = np.linalg.eigh((seen + seen.T) / 2)
-    return _Seen(ratios, before.factor @ vectors, before.covariance)
+    root, info = lapack.dpotrf(seen, lower=1, clean=1)
+    if info != 0:
+        return _Move(np.inf, None)
+    divergence = float(np.trace(seen)) - len(seen) - 2 * float(np.log(np.diag(root)).sum())
+    inverse, _ = lapack.dtrtri(root, lower=1)
+    precision = factor * (inverse.T @ inverse)
+    precision.flat[:: len(seen) + 1] += 1 - factor - _LEAST_PRECISION
+    if lapack.dpotrf(precision, lower=1)[1] != 0:
+        return _Move(divergence, None)
+    precision.flat[:: len(seen) + 1] += _LEAST_PRECISION
+    root, _ = lapack.dpotrf(precision, lower=1, clean=1)
+    half = _substituted(root, before.factor.T)
+    return _Move(divergence, half.T @ half)
+
+
+def _moved_variances(before: FloatArray, after: FloatArray, factor: float) -> _Move:
+    ratios = after / before
+    if not (ratios > 0).all():
+        return _Move(np.inf, None)
+    excess = ratios - 1.0
+    divergence = float((excess - np.log1p(excess)).sum())
+    precision = 1 + factor * (1 / ratios - 1)
+    return _Move(divergence, before / precision if (precision > _LEAST_PRECISION).all() else None)
 
 
 # An extrapolated inverse covariance may fall to this part of the former one in any direction.

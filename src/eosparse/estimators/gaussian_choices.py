@@ -218,7 +218,10 @@ class _Problem:
         """Return the error model, and the number of dimensions that it effectively fits."""
         rank, n_features = self.coordinates.rank, self.coordinates.n_features
         smallest = min(1.5 * (rank + 1), self.n_rows / 4)
-        model = GaussianError(n_features, self.options.structure, smallest_size=smallest)
+        crowding = covariance_parameters(self.options.structure, rank) / self.n_rows
+        model = GaussianError(
+            n_features, self.options.structure, smallest_size=smallest, crowding=crowding
+        )
         shrinkage = self.shrinkage
         if shrinkage == 0.0:
             return model, float(rank)
@@ -356,6 +359,7 @@ class _Problem:
         """Return the best of several robust starts, found on the sample, bolder ones first."""
         values, mass = self.coordinates(self.sample.values), self.sample.mass
         how = each if values.size > _SMALL_SAMPLE else map
+        model = replace(model, crowding=model.crowding * self.n_rows / self._sample_size)
         search = StartSearch(model, values, mass, MemoryRows(values, self.sample.prior), how)
         best = search.best(model.alpha(self._on_sample(coupling, dimension)))
         bolder = self._bolder(search, best, dimension)
