@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test lint types imports pytest bench-detector bench-labels bench-speed clean
+.PHONY: demo test lint types imports pytest bench-detector bench-labels bench-speed reproduce clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -16,8 +16,8 @@ $(STAMPS)/%: pyproject.toml | $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --editable '.[$*]'
 	touch $@
 
-demo: $(STAMPS)/plots
-	$(BIN)/python -m eosparse.cli.demo --picture demo.png
+demo: $(STAMPS)/cli,plots
+	$(BIN)/eosparse demo --picture demo.png
 
 test: lint types imports pytest
 
@@ -42,6 +42,11 @@ bench-labels: $(STAMPS)/bench
 
 bench-speed: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.speed
+
+# The quick mode; make reproduce MODE=--full takes hours.
+MODE ?= --quick
+reproduce: $(STAMPS)/bench
+	$(BIN)/eosparse reproduce $(MODE)
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 from sklearn.datasets import load_iris
 
-from eosparse.cli.demo import main
+from eosparse.cli.demo import demo
 from eosparse.datasets import load_blood_panel
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def test_the_example_with_labels_runs(capsys):
 
 def test_the_demo_prints_what_is_shown(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    main(["--picture", "demo.png"])
+    demo(Path("demo.png"))
     shown = re.search(r"```text\n(.*?)```", README, re.S).group(1)
     printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
     for line in shown.splitlines():

@@ -1,10 +1,10 @@
 """The demo does the main job."""
 
-from eosparse.cli.demo import main
+from eosparse.cli.demo import demo
 
 
 def test_demo_prints_rows_reasons_and_a_picture(tmp_path, capsys):
-    main(["--picture", str(tmp_path / "demo.png")])
+    demo(tmp_path / "demo.png")
     printed = capsys.readouterr().out
     assert "p-value" in printed
     assert "potassium_mmol_l" in printed

@@ -1,1 +1,17 @@
-"""Commands."""
+"""The command ``eosparse``."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command; say what to install if it cannot."""
+    try:
+        from eosparse.cli.app import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        print("The command needs Typer: pip install 'eosparse[cli]'.", file=sys.stderr)
+        raise SystemExit(2) from None
+    app()

@@ -1,29 +1,29 @@
-"""``python -m eosparse.cli.demo``: the main job, on data that ship with the package."""
+"""``eosparse demo``: the main job, on data that ship with the package."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 
 from eosparse import EOSDetector
 from eosparse.core import FloatArray
 from eosparse.datasets import load_blood_panel
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def demo(
+    picture: Annotated[Path, typer.Option(help="PNG to write.")] = Path("demo.png"),
+) -> None:
     """Flag the rows of a blood panel that do not belong, say why, and draw them."""
-    parser = argparse.ArgumentParser(prog="python -m eosparse.cli.demo", description=main.__doc__)
-    parser.add_argument("--picture", type=Path, default=Path("demo.png"), help="PNG to write")
-    options = parser.parse_args(arguments)
     panel = load_blood_panel()
     detector = EOSDetector().fit(panel.X)
     print(report(detector, panel.X, panel.feature_names, panel.mistakes))
-    draw(detector, panel.X, panel.feature_names, options.picture)
-    print(f"\nPicture: {options.picture}")
+    draw(detector, panel.X, panel.feature_names, picture)
+    print(f"\nPicture: {picture}")
 
 
 def report(
@@ -75,7 +75,3 @@ def draw(detector: EOSDetector, X: FloatArray, names: Sequence[str], picture: Pa
     left.set(title="Two of eight columns", xlabel=names[0], ylabel=names[1])
     right.set_title("All columns together")
     figure.savefig(picture, dpi=120)
-
-
-if __name__ == "__main__":
-    main()

@@ -78,19 +78,25 @@ def make_contaminated(
     return Contaminated(X[order], (np.arange(n_samples) >= n_samples - n_outliers)[order])
 
 
-def _root(n_features: int, inliers: Inliers, rng: np.random.Generator) -> FloatArray:
-    """Return a matrix whose product with its transpose is the covariance of the inliers."""
+def inlier_covariance(n_features: int, inliers: Inliers) -> FloatArray:
+    """Return the covariance of the inliers; that of "factor" differs from draw to draw."""
     match inliers:
         case "independent":
-            covariance = np.eye(n_features)
+            return np.eye(n_features)
         case "autoregressive":
             gap = np.abs(np.subtract.outer(np.arange(n_features), np.arange(n_features)))
-            covariance = 0.5**gap
-        case "factor":
-            loadings = rng.standard_normal((n_features, n_features))
-            covariance = loadings @ loadings.T / n_features + 0.1 * np.eye(n_features)
+            return np.asarray(0.5**gap)
         case _:
             raise ValueError(
                 f"inliers={inliers!r} must be 'independent', 'autoregressive' or 'factor'."
             )
+
+
+def _root(n_features: int, inliers: Inliers, rng: np.random.Generator) -> FloatArray:
+    """Return a matrix whose product with its transpose is the covariance of the inliers."""
+    if inliers == "factor":
+        loadings = rng.standard_normal((n_features, n_features))
+        covariance = loadings @ loadings.T / n_features + 0.1 * np.eye(n_features)
+    else:
+        covariance = inlier_covariance(n_features, inliers)
     return np.asarray(np.linalg.cholesky(covariance))

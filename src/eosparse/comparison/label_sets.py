@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.model_selection import train_test_split
 
+from eosparse.comparison.data_folder import DataFolder
+from eosparse.core import FloatArray
+
+Labels = NDArray[np.int_]
 FROM_FOLDER = ("pollen2014", "longevity", "heart_failure", "neurons")
 SETS = ("wdbc", *FROM_FOLDER, "wine", "digits")
 # Splits with smaller numbers served to choose defaults; the figures are printed on others.
@@ -19,36 +22,37 @@ _FIRST_SPLIT = 2000
 class Split(NamedTuple):
     """Training rows with given and true labels, and test rows with true ones."""
 
-    X: np.ndarray
-    given: np.ndarray
-    truth: np.ndarray
-    X_test: np.ndarray
-    y_test: np.ndarray
+    X: FloatArray
+    given: Labels
+    truth: Labels
+    X_test: FloatArray
+    y_test: Labels
 
 
 def available() -> list[str]:
     """Sets that can be loaded; says what is missing."""
-    folder = os.environ.get("EOSPARSE_DATA")
-    missing = [s for s in FROM_FOLDER if not folder or not (Path(folder) / f"{s}.npz").exists()]
-    if missing:
-        print(f"not found, left out: {', '.join(missing)} (put the .npz files in EOSPARSE_DATA)")
-    return [name for name in SETS if name not in missing]
+    data = DataFolder.given(None)
+    missing = data.missing(f"{name}.npz" for name in FROM_FOLDER)
+    if missing is not None:
+        print(f"left out: {missing}")
+    return [name for name in SETS if name not in FROM_FOLDER or data.has(f"{name}.npz")]
 
 
-def load(name: str) -> tuple[np.ndarray, np.ndarray]:
+def load(name: str, data: DataFolder | None = None) -> tuple[FloatArray, Labels]:
     """Return rows and labels from 0; the two-class version where there is one."""
-    if name == "wdbc":
-        return load_breast_cancer(return_X_y=True)
-    if name == "wine":
-        return load_wine(return_X_y=True)
-    if name == "digits":
-        X, y = load_digits(return_X_y=True)
-        return X[:600], y[:600]
-    with np.load(Path(os.environ["EOSPARSE_DATA"]) / f"{name}.npz", allow_pickle=True) as file:
+    shipped = {"wdbc": load_breast_cancer, "wine": load_wine, "digits": load_digits}
+    if name in shipped:
+        X, y = shipped[name](return_X_y=True)
+        return (X[:600], y[:600]) if name == "digits" else (X, y)
+    folder = data or DataFolder.given(None)
+    if (missing := folder.missing([f"{name}.npz"])) is not None:
+        raise FileNotFoundError(missing)
+    # Class names, which are not read, are Python objects in some of the files.
+    with np.load(folder.path / f"{name}.npz", allow_pickle=True) as file:
         return file["X"].astype(np.float64), file["y_bin"].astype(int)
 
 
-def spoilt(y: np.ndarray, noise: str, p: float, rng: np.random.Generator) -> np.ndarray:
+def spoilt(y: Labels, noise: str, p: float, rng: np.random.Generator) -> Labels:
     """Return labels of which some are wrong.
 
     "exact": round(p·T) rows get another label. "paper": round(p·T) rows drawn with replacement do.
@@ -65,9 +69,11 @@ def spoilt(y: np.ndarray, noise: str, p: float, rng: np.random.Generator) -> np.
     return y
 
 
-def split(name: str, noise: str, p: float, repetition: int) -> Split:
+def split(
+    name: str, noise: str, p: float, repetition: int, data: DataFolder | None = None
+) -> Split:
     """Split 3:1 within classes, and spoil the training labels."""
-    X, y = load(name)
+    X, y = load(name, data)
     X, X_test, truth, y_test = train_test_split(
         X, y, test_size=0.25, stratify=y, random_state=_FIRST_SPLIT + repetition
     )

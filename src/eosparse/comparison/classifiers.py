@@ -1,4 +1,6 @@
-"""Classifiers to compare: a name, how it is made, and whether it is slow.
+"""Classifiers to compare: a name, and how it is made.
+
+To add one, add a line to `FAST` or `SLOW`.
 
 Every parameter that is tuned is tuned on the labels as they are, by cross-validation.
 """
@@ -9,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -21,27 +24,33 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from eosparse import EOSClassifier, SPAClassifier
+from eosparse.core import FloatArray
+from eosparse.estimators import EOSClassifier, SPAClassifier
 
 
 def logistic(C: float = 1.0) -> Any:
+    """Return logistic regression on standardised columns."""
     return make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=500))
 
 
 def forest() -> Any:
+    """Return a random forest."""
     return RandomForestClassifier(50, random_state=0)
 
 
 def boosting() -> Any:
+    """Return boosted trees."""
     # Few bins: with more distinct values than bins, weighted binning takes seconds per fit.
     return HistGradientBoostingClassifier(max_bins=32, random_state=0)
 
 
 def by_cv(estimator: Any, **grid: Any) -> Any:
+    """Return an estimator tuned on the labels as they are."""
     return GridSearchCV(estimator, grid, scoring="roc_auc_ovr", cv=5)
 
 
 def clean_learning() -> Any:
+    """Return cleanlab around logistic regression."""
     from cleanlab.classification import CleanLearning
 
     # One process: the units of the benchmark run side by side already.
@@ -99,17 +108,26 @@ NOT_ON_WIDE = (
 NOT_ON_MANY_CLASSES = ("boosting", "EOS(boosting)", "CleanLearning, C by CV")
 
 
-def area(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+def missing_package(method: str) -> str | None:
+    """Say which package a method lacks; None if it can run."""
+    from importlib.util import find_spec
+
+    if method in ("cleanlab", "CleanLearning, C by CV") and find_spec("cleanlab") is None:
+        return "cleanlab is not installed: pip install 'eosparse[bench]'"
+    return None
+
+
+def area(model: Any, X: FloatArray, y: NDArray[np.int_]) -> float:
     """Area under the ROC curve on test rows; each class against the others if more than two."""
     if len(np.unique(y)) > 2:
         return float(roc_auc_score(y, _probabilities(model, X), multi_class="ovr"))
     return float(roc_auc_score(y, _probabilities(model, X)[:, 1]))
 
 
-def _probabilities(model: Any, X: np.ndarray) -> np.ndarray:
+def _probabilities(model: Any, X: FloatArray) -> FloatArray:
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X))
     values = np.asarray(model.decision_function(X))
     if values.ndim == 1:
         return np.column_stack([-values, values])
-    return np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
+    return np.asarray(np.exp(values) / np.exp(values).sum(axis=1, keepdims=True))

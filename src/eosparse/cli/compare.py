@@ -1,0 +1,54 @@
+"""``eosparse compare``: the same peers on a table of one's own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eosparse.cli.extras import bench_needed
+from eosparse.cli.progress import shown_progress
+
+
+def compare(
+    table: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file, one row per line.")],
+    truth: Annotated[str, typer.Option(help="Column that says which rows are outliers.")],
+    outlier: Annotated[
+        str | None,
+        typer.Option(help="Value of that column for outliers; 1, true or yes if not said."),
+    ] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; repeat.")] = None,
+    standardise: Annotated[
+        bool, typer.Option(help="Give all columns the same scale, as for the ADBench sets.")
+    ] = True,
+    limit: Annotated[float, typer.Option(min=1.0, help="Seconds that a method may take.")] = 120.0,
+    out: Annotated[Path | None, typer.Option(help="CSV to write the table to.")] = None,
+    force: Annotated[bool, typer.Option(help="Replace that file if it exists.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = (
+        os.cpu_count() or 1
+    ),
+) -> None:
+    """Run all detectors on labelled data and print how well each finds the outliers.
+
+    The labels are used to judge, never to fit.
+    """
+    with bench_needed():
+        from eosparse.comparison.own_table import BadTableError, judged, read
+
+    if out is not None and out.exists() and not force:
+        raise typer.BadParameter(f"{out} exists. Use --force to replace it.")
+    try:
+        own = read(table, truth, outlier, tuple(ignore or ()), standardise)
+    except BadTableError as error:
+        raise typer.BadParameter(str(error)) from None
+    typer.echo(own.said, err=True)
+    with shown_progress() as observe:
+        found = judged(own, limit, workers, observe)
+    shown = found.to_string(index=False, float_format=lambda v: f"{v:.4g}", na_rep="")
+    typer.echo(shown)
+    if out is not None:
+        part = out.with_name(f".{out.name}.part")
+        found.to_csv(part, index=False, float_format="%.6g")
+        part.replace(out)

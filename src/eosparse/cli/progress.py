@@ -1,0 +1,51 @@
+"""A bar with the time left; lines, now and then, where there is no terminal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+_SECONDS_BETWEEN_LINES = 30.0
+
+
+@contextmanager
+def shown_progress() -> Iterator[Callable[[Any], None]]:
+    """Yield a function that shows how a run stands."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines()
+        return
+    columns = (BarColumn(), TextColumn("{task.fields[said]}"))
+    with Progress(*columns, console=console, transient=True) as progress:
+        task, begun = progress.add_task("", total=1.0, said="starting"), time.monotonic()
+
+        def observe(standing: Any) -> None:
+            spent = time.monotonic() - begun
+            part = spent / max(spent + standing.seconds_left, 1e-9)
+            progress.update(task, completed=part, said=_said(standing))
+
+        yield observe
+
+
+def _lines() -> Callable[[Any], None]:
+    last = time.monotonic()
+
+    def observe(standing: Any) -> None:
+        nonlocal last
+        if time.monotonic() - last > _SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            typer.echo(_said(standing), err=True)
+
+    return observe
+
+
+def _said(standing: Any) -> str:
+    minutes, seconds = divmod(round(standing.seconds_left), 60)
+    row = standing.last
+    return f"{standing.n_done} units, {minutes}:{seconds:02d} left; {row['grid']}: {row['method']}"

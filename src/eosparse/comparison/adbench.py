@@ -1,0 +1,82 @@
+"""The ADBench sets: one setting for all, no labels used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from eosparse.comparison.contamination import timed
+from eosparse.comparison.data_folder import DataFolder
+from eosparse.comparison.measures import measures
+from eosparse.comparison.peers import EOS, PEERS, Find, eos_with, warmed
+from eosparse.comparison.store import Row
+from eosparse.comparison.units import Grid, Setting
+from eosparse.core import BoolArray, FloatArray
+
+# Real tables are not Gaussian, and many have several groups. A little shrinkage keeps directions of
+# almost no variance, which rounding, ties and dependent columns make, from deciding the distance;
+# equal weights at the start keep the groups together, where a robust start would choose one.
+SHRUNK = "EOS, shrinkage=0.1, uniform start"
+SETTING = {"shrinkage": 0.1, "start": "uniform"}
+
+
+def load(path: Path) -> tuple[FloatArray, BoolArray]:
+    """Return standardised rows, constant columns dropped, and which are anomalies."""
+    with np.load(path) as stored:
+        X, y = stored["X"].astype(np.float64), stored["y"].astype(bool)
+    X = X[:, X.std(axis=0) > 0]
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def judge_as_given(setting: Setting, method: str, repetition: int) -> Row:
+    """Let a method judge a table as it is."""
+    with np.load(Path(setting["folder"]) / f"{setting['set']}.npz") as stored:
+        return _judged(stored["X"], stored["y"], method, repetition)
+
+
+def judge(setting: Setting, method: str, repetition: int) -> Row:
+    """Let a method judge a set, standardised."""
+    return _judged(*load(Path(setting["folder"]) / f"{setting['set']}.npz"), method, repetition)
+
+
+def _judged(X: FloatArray, truth: BoolArray, method: str, repetition: int) -> Row:
+    finding, seconds = timed(_finder(method), X, repetition)
+    return measures(finding, truth) | {"seconds": seconds}
+
+
+def _finder(method: str) -> Find:
+    return eos_with(**SETTING) if method == SHRUNK else warmed(method).find
+
+
+def grid(quick: bool, data: DataFolder) -> Grid:
+    """Return all sets, small ones first; the small ones only if quick."""
+    folder = data.path / "adbench"
+    paths = sorted(folder.glob("*.npz"), key=lambda path: path.stat().st_size)
+    if quick:
+        paths = [path for path in paths if path.stat().st_size < 60_000]
+    place = str(folder.resolve())
+    settings = tuple({"set": path.stem, "folder": place} for path in paths)
+    once = (SHRUNK, *(name for name, peer in PEERS.items() if not peer.is_random))
+    methods = (EOS, SHRUNK, *(name for name in PEERS if name != EOS))
+    return Grid("adbench", settings, methods, judge, ("set",), repetitions=5, once=once)
+
+
+def league(rows: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
+    """Return one line per method: means over sets, mean rank, time, with the published ones.
+
+    Ranks are those of AUC-ROC among all methods on each set. A method that did not finish a set
+    shares the last rank there and is left out of its own mean; the number of sets says so.
+    """
+    means = rows.groupby(["set", "method"], sort=False)[["AUC-ROC", "AUC-PR", "seconds"]].mean()
+    wide = 100 * means["AUC-ROC"].unstack()
+    if published is not None:
+        known = published.loc[published.index.isin(wide.index)].add_suffix(" (published)")
+        wide = wide.join(known)
+    ranks = wide.rank(axis=1, ascending=False, na_option="bottom").mean()
+    table = pd.DataFrame({"AUC-ROC": wide.mean(), "mean rank": ranks, "sets": wide.count()})
+    table["AUC-PR"] = 100 * means["AUC-PR"].unstack().mean()
+    table["seconds"] = means["seconds"].unstack().sum()
+    table = table[["AUC-ROC", "AUC-PR", "mean rank", "seconds", "sets"]]
+    return table.sort_values("AUC-ROC", ascending=False).reset_index(names="method")

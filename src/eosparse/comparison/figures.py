@@ -1,0 +1,309 @@
+"""Pictures of the results: the paper's nine panels, and each by itself.
+
+Methods keep their colour, line and marker throughout. Colours are Okabe and Ito's, and lines and
+markers differ too, so that a print in grey can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from eosparse.comparison.contamination import AUTHOR
+from eosparse.comparison.peers import EOS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C6D31", "#7F7F7F")
+_OURS = "#D55E00"
+_LINES = ("-", "--", "-.", ":")
+_MARKERS = "s^DvP*Xhd<>p"
+_SPARSE = (
+    EOS, AUTHOR, "FastMCD (scikit-learn)", "DetMCD (statsmodels)", "OGK (R)", "Stahel-Donoho (R)",
+    "isolation forest", "LOF", "one-class SVM", "ECOD", "kNN",
+)  # fmt: skip
+_SPARSE_LABELS = (
+    "EOS+SPA", "SPA", "EOS(LogReg)", "LogReg, C by CV", "EOS(forest)", "forest", "SVM, C by CV",
+    "MLP", "CleanLearning, C by CV",
+)  # fmt: skip
+Style = dict[str, Any]
+
+
+def styles(methods: list[str]) -> dict[str, Style]:
+    """Return how to draw each method: ours in one colour, thicker."""
+    ours = {"EOS": "-", AUTHOR: "--", "EOS+SPA": "-", "SPA": ":"}
+    found: dict[str, Style] = {}
+    peers = [method for method in methods if method not in ours]
+    for index, method in enumerate(peers):
+        found[method] = {
+            "color": _COLOURS[index % len(_COLOURS)],
+            "linestyle": _LINES[index // len(_COLOURS) % len(_LINES)],
+            "marker": _MARKERS[index % len(_MARKERS)],
+            "linewidth": 1.1,
+        }
+    for method in methods:
+        if method in ours:
+            line = {"color": _OURS, "linestyle": ours[method], "marker": "o"}
+            found[method] = line | {"linewidth": 2.2, "zorder": 5}
+    return found
+
+
+def lines(
+    ax: Axes, table: pd.DataFrame, x: str, y: str, look: dict[str, Style], only: tuple[str, ...] = ()
+) -> None:
+    """Draw the mean of each method with its interval."""
+    for method, style in look.items():
+        mine = table[(table["method"] == method) & table[y].notna()].sort_values(x)
+        if mine.empty or (only and method not in only):
+            continue
+        ax.errorbar(
+            mine[x], mine[y], mine[f"{y} ±"].fillna(0.0), label=method, markersize=4, capsize=2,
+            elinewidth=0.8, **style,
+        )  # fmt: skip
+    ax.grid(alpha=0.25, linewidth=0.5)
+
+
+def published(ax: Axes, paper: pd.DataFrame | None, figure: str, algorithm: str, name: str) -> None:
+    """Draw what the author plotted, as open diamonds."""
+    if paper is None:
+        return
+    mine = paper[(paper["figure"] == figure) & (paper["algorithm"] == algorithm)]
+    ax.errorbar(
+        mine["x"], mine["y"], mine["ci_half"], linestyle="none", marker="D", markersize=5,
+        markerfacecolor="white", color="#000000", capsize=2, elinewidth=0.8, label=name, zorder=6,
+    )  # fmt: skip
+
+
+_EOS_THERE = "Entropic Outlier Sparsification (EOS)"
+Tables = dict[str, pd.DataFrame]
+Draw = Callable[["Axes", Tables, "pd.DataFrame | None", bool], None]
+
+
+def draw_a(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -> None:  # noqa: ARG001
+    """Draw rows in two columns; the area of a marker is its weight."""
+    rows = tables["a"]
+    for is_outlier, colour, name in ((False, "#56B4E9", "Gaussian"), (True, _OURS, "outlier")):
+        mine = rows[rows["is outlier"] == is_outlier]
+        ax.scatter(mine["x1"], mine["x2"], s=6 * mine["T·w"], color=colour, alpha=0.5, linewidth=0)
+        ax.scatter(
+            mine["x1"], mine["x2"], s=5, marker="x" if is_outlier else ".", linewidth=0.6,
+            color=colour, label=name, alpha=1.0 if is_outlier else 0.25,
+        )  # fmt: skip
+    ax.set(xlabel="column 1", ylabel="column 2", title="area of a disc = weight")
+    ax.legend(loc="upper left", fontsize=7)
+
+
+def draw_b(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -> None:  # noqa: ARG001
+    """Draw the weight of every row as a colour, over rows and α."""
+    rows = tables["b"]
+    alphas = np.unique(rows["alpha"])
+    n_rows = int(rows.groupby("alpha").size().max())
+    surface = np.full((len(alphas), n_rows), np.nan)
+    n_outliers = 0
+    for line, alpha in enumerate(alphas):
+        mine = rows[(rows["alpha"] == alpha) & ~rows["collapsed"].astype(bool)]
+        if len(mine):
+            surface[line] = mine["T·w"]
+            n_outliers = int(mine["is outlier"].sum())
+    mesh = ax.pcolormesh(surface, cmap="cividis", vmin=0.0, vmax=2.0, rasterized=True)
+    ax.axvline(n_outliers, color=_OURS, linewidth=1.0)
+    ax.set_facecolor("#DDDDDD")
+    ticks = range(0, len(alphas), max(1, len(alphas) // 7))
+    ax.set_yticks([tick + 0.5 for tick in ticks], [f"{alphas[tick]:g}" for tick in ticks])
+    ax.set(xlabel="outliers | other rows (every 8th)", ylabel="α", title="T·w; grey: collapsed")
+    ax.figure.colorbar(mesh, ax=ax, label="T·w")
+
+
+def _over(
+    grid: str, x: str, y: str, label: str, figure: str, log_x: bool = True, log_y: bool = False
+) -> Draw:
+    """Return how to draw a measure of a detection grid over one setting."""
+
+    def draw(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -> None:
+        table = tables[grid]
+        look = styles(list(dict.fromkeys(table["method"])))
+        lines(ax, table, x, y, look, _SPARSE if sparse else ())
+        published(ax, paper, figure, _EOS_THERE, "EOS in the paper")
+        ax.set(xlabel=label, ylabel=y if y != "seconds" else "processor time, s")
+        if log_x:
+            ax.set_xscale("log")
+        if log_y:
+            ax.set_yscale("log")
+
+    return draw
+
+
+def _over_noise(letter: str, noise: str) -> Draw:
+    """Return how to draw the area under the curve over the noise of labels."""
+
+    def draw(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -> None:
+        table = tables[letter]
+        # Without noise both axes are the same.
+        mine = table[(table["noise"] == noise) | (table["p"] == 0)]
+        look = styles(list(dict.fromkeys(table["method"])))
+        lines(ax, mine, "p", "AUC", look, _SPARSE_LABELS if sparse else ())
+        if noise == "paper" and letter in "gh":
+            published(ax, paper, f"Fig_{letter.upper()}", "EOS+SPA", "EOS+SPA in the paper")
+        axis = "the paper's p" if noise == "paper" else "part of the labels that is wrong"
+        ax.set(xlabel=axis, ylabel="AUC, right labels")
+
+    return draw
+
+
+DRAWN: dict[str, Draw] = {
+    "a": draw_a,
+    "b": draw_b,
+    "c": _over("c", "rows", "seconds", "rows", "Fig_C", log_y=True),
+    "d": _over("c", "rows", "precision", "rows", "Fig_D"),
+    "e": _over("e", "columns", "precision", "columns", "Fig_E"),
+    "f": _over("f", "share", "precision", "share of outliers", "Fig_F", log_x=False),
+    "g": _over_noise("g", "paper"),
+    "h": _over_noise("h", "paper"),
+    "i": _over_noise("i", "paper"),
+}
+_TITLES = {
+    "a": "weights, T = 2000, D = 100", "b": "weights along α", "c": "cost, D = 100",
+    "d": "precision, D = 100", "e": "precision, T = 2000", "f": "precision, T = 1000, D = 150",
+    "g": "wrong labels: WDBC", "h": "wrong labels: longevity", "i": "wrong labels: Pollen",
+}  # fmt: skip
+GRID_OF = {"d": "c"}
+
+
+def nine(tables: Tables, paper: pd.DataFrame | None) -> Figure:
+    """Return the paper's arrangement; panels without results say so."""
+    plt = _pyplot()
+    figure, axes = plt.subplots(3, 3, figsize=(14, 13.5), layout="constrained")
+    for ax, (letter, draw) in zip(axes.flat, DRAWN.items(), strict=True):
+        _draw_or_say(ax, letter, draw, tables, paper)
+    _shared_legend(figure, [axes.flat[i] for i in (2, 3, 4, 5)], "outside upper center")
+    _shared_legend(figure, list(axes.flat[6:]), "outside lower center")
+    return figure
+
+
+def _draw_or_say(
+    ax: Axes, letter: str, draw: Draw, tables: Tables, paper: pd.DataFrame | None
+) -> None:
+    if _has_results(tables, letter):
+        draw(ax, tables, paper, True)
+    else:
+        ax.text(0.5, 0.5, "not run", ha="center", va="center", transform=ax.transAxes)
+    ax.set_title(f"{letter.upper()}   {_TITLES[letter]}", loc="left", fontweight="bold")
+
+
+def _has_results(tables: Tables, name: str) -> bool:
+    table = tables.get(GRID_OF.get(name, name))
+    return table is not None and len(table) > 0 and table.iloc[:, 1:].notna().any(axis=None)
+
+
+def _shared_legend(figure: Figure, axes: list[Axes], where: str) -> None:
+    found = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if found:
+        figure.legend(found.values(), found.keys(), loc=where, ncols=6, fontsize=8, frameon=False)
+
+
+def single(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure | None:
+    """Return the figure of one panel with all methods; None if it has no results."""
+    if name == "finding" or not _has_results(tables, name):
+        return None
+    if name in "ghi":
+        return _both_axes(name, tables, paper)
+    if name == "harder":
+        return _harder(tables["harder"])
+    if name == "labels":
+        return _other_labels(tables["labels"])
+    if name == "adbench":
+        return _bars(tables["adbench"])
+    plt = _pyplot()
+    figure, ax = plt.subplots(figsize=(8.5, 5), layout="constrained")
+    DRAWN[name](ax, tables, paper, False)
+    if name not in "ab":
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, frameon=False)
+    ax.set_title(f"{name.upper()}   {_TITLES[name]}", loc="left", fontweight="bold")
+    return figure
+
+
+def _both_axes(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure:
+    plt = _pyplot()
+    figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", sharey=True)
+    for ax, noise in zip(axes, ("exact", "paper"), strict=True):
+        _over_noise(name, noise)(ax, tables, paper, False)
+    _shared_legend(figure, list(axes), "outside lower center")
+    figure.suptitle(f"{name.upper()}   {_TITLES[name]}", x=0.02, ha="left", fontweight="bold")
+    return figure
+
+
+def _small_multiples(
+    table: pd.DataFrame, down: list[str], across: str, x: str, y: str
+) -> Figure:
+    plt = _pyplot()
+    kinds = list(dict.fromkeys(table[down].itertuples(index=False, name=None)))
+    sizes = list(dict.fromkeys(table[across]))
+    figure, axes = plt.subplots(
+        len(kinds), len(sizes), figsize=(4.2 * len(sizes), 2.8 * len(kinds) + 1.2),
+        layout="constrained", sharex=True, sharey=True, squeeze=False,
+    )  # fmt: skip
+    look = styles(list(dict.fromkeys(table["method"])))
+    for i, kind in enumerate(kinds):
+        for j, size in enumerate(sizes):
+            chosen = table[across] == size
+            for column, value in zip(down, kind, strict=True):
+                chosen &= table[column] == value
+            lines(axes[i, j], table[chosen], x, y, look)
+            axes[i, j].set_title(f"{', '.join(map(str, kind))}; {across} {size}", fontsize=9)
+            axes[i, j].label_outer()
+    figure.supxlabel(x, fontsize=10)
+    figure.supylabel(y, fontsize=10)
+    _shared_legend(figure, list(axes.flat), "outside lower center")
+    return figure
+
+
+def _harder(table: pd.DataFrame) -> Figure:
+    return _small_multiples(
+        table, ["outliers", "inliers"], "columns", "share", "precision at count"
+    )
+
+
+def _other_labels(table: pd.DataFrame) -> Figure:
+    return _small_multiples(table, ["noise"], "data", "p", "AUC")
+
+
+def _bars(league: pd.DataFrame) -> Figure:
+    """Draw mean AUC-ROC: ours, peers run here, and published ones; shorter bars are worse."""
+    plt = _pyplot()
+    shown = league.sort_values("AUC-ROC")
+    names = shown["method"].astype(str)
+    is_ours = names.str.startswith("EOS")
+    is_published = names.str.endswith("(published)")
+    colours = np.where(is_ours, _OURS, np.where(is_published, "#BBBBBB", "#0072B2"))
+    figure, ax = plt.subplots(figsize=(8, 0.24 * len(shown) + 1), layout="constrained")
+    full = shown["sets"] == shown["sets"].max()
+    ax.barh(
+        [f"{name}{'' if whole else f' ({n} sets)'}"
+         for name, whole, n in zip(names, full, shown["sets"], strict=True)],
+        shown["AUC-ROC"], color=colours,
+    )  # fmt: skip
+    ax.set(xlabel="mean AUC-ROC, %", xlim=(40, 85))
+    ax.tick_params(axis="y", labelsize=8)
+    ax.margins(y=0.01)
+    ax.set_title("orange: ours; blue: run here; grey: published", fontsize=9)
+    return figure
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("figures need matplotlib: pip install 'eosparse[plots]'.") from error
+    plt.rcParams["svg.hashsalt"] = "eosparse"  # the same picture, the same file
+    return plt

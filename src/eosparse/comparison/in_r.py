@@ -1,0 +1,58 @@
+"""Estimators of R's robust packages, where Rscript and the package are installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from eosparse.core import FloatArray
+
+_SCRIPT = """
+suppressPackageStartupMessages(library(%s))
+arguments <- commandArgs(TRUE)
+n <- as.integer(arguments[2]); d <- as.integer(arguments[3])
+X <- matrix(readBin(arguments[1], "double", n * d), n, d)
+set.seed(as.integer(arguments[5]))
+clock <- system.time(fit <- %s)
+seconds <- clock[["user.self"]] + clock[["sys.self"]]
+writeBin(c(seconds, as.double(fit$center), as.double(fit$cov)), arguments[4])
+"""
+# Seconds that R may take: a process that is stopped does not take R along, so R must stop first.
+R_LIMIT: ContextVar[float] = ContextVar("R_LIMIT", default=60.0)
+
+
+@cache
+def missing_in_r(package: str) -> str | None:
+    """Say what is missing to use an R package; None if nothing is."""
+    if shutil.which("Rscript") is None:
+        return "Rscript is not installed"
+    command = ["Rscript", "-e", f"quit(status = !requireNamespace('{package}', quietly = TRUE))"]
+    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        return f"R has no package {package}: install.packages('{package}')"
+    return None
+
+
+def fitted_in_r(
+    X: FloatArray, package: str, expression: str, seed: int
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return location, covariance and R's processor time of an estimator of the table X."""
+    n, d = X.shape
+    with tempfile.TemporaryDirectory() as folder:
+        data, script, answer = (Path(folder) / name for name in ("data", "fit.R", "answer"))
+        # A table in R lies column after column.
+        np.ascontiguousarray(X.T, dtype=np.float64).tofile(data)
+        script.write_text(_SCRIPT % (package, expression))
+        command = ["Rscript", str(script), str(data), str(n), str(d), str(answer), str(seed)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=R_LIMIT.get()
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"R says: {done.stderr.strip()[-150:]}")
+        seconds, *rest = np.fromfile(answer)
+    return np.array(rest[:d]), np.array(rest[d:]).reshape(d, d), float(seconds)

@@ -1,0 +1,118 @@
+"""Panels G to I, and the table of other data: learning from wrong labels, and finding them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import cross_val_predict
+
+from eosparse.comparison.classifiers import FAST, SLOW, area, forest, logistic
+from eosparse.comparison.data_folder import DataFolder
+from eosparse.comparison.label_sets import Labels, split
+from eosparse.comparison.store import Row
+from eosparse.comparison.units import Grid, Setting
+from eosparse.core import FloatArray
+from eosparse.estimators import find_label_issues
+
+CLASSIFIERS = FAST | SLOW
+# The author's figure has longevity as H; the paper's text calls it I, and Pollen's cells H.
+PANELS = {"g": "wdbc", "h": "longevity", "i": "pollen2014"}
+_EXACT = (0.0, 0.1, 0.2, 0.3, 0.4, 0.45)
+_PAPER = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+
+
+def learn(setting: Setting, method: str, repetition: int) -> Row:
+    """Learn from labels of which some are wrong; the area under the curve is that of right ones."""
+    data = DataFolder(Path(setting["folder"]))
+    table = split(setting["data"], setting["noise"], setting["p"], repetition, data)
+    model = CLASSIFIERS[method]()
+    begun = time.process_time()
+    model.fit(table.X, table.given)
+    seconds = time.process_time() - begun
+    return {"AUC": area(model, table.X_test, table.y_test), "seconds": seconds}
+
+
+def panel(letter: str, quick: bool, data: DataFolder) -> Grid:
+    """Return both axes of noise on the data of a panel; p = 0 is the same on both."""
+    exact, paper = (((0.0, 0.2, 0.4), (0.3,)) if quick else (_EXACT, _PAPER)) # fmt: skip
+    points = [("exact", p) for p in exact] + [("paper", p) for p in paper]
+    settings = [
+        {"data": PANELS[letter], "noise": noise, "p": p, "folder": str(data.path.resolve())}
+        for noise, p in points
+    ]
+    return Grid(letter, tuple(settings), tuple(CLASSIFIERS), learn)
+
+
+def others(quick: bool, data: DataFolder) -> Grid:
+    """Return other data, with exact flips."""
+    names = ("wine",) if quick else ("heart_failure", "neurons", "wine", "digits")
+    settings = [
+        {"data": name, "noise": "exact", "p": p, "folder": str(data.path.resolve())}
+        for name in names
+        if name in ("wine", "digits") or data.has(f"{name}.npz")
+        for p in (0.0, 0.2, 0.4)
+    ]
+    return Grid("labels", tuple(settings), tuple(CLASSIFIERS), learn, ("data",), repetitions=20)
+
+
+def _by_eos(X: FloatArray, y: Labels, make: Callable[[], Any]) -> FloatArray:
+    table = find_label_issues(X, y, make()).table
+    suspicion = np.empty(len(y))
+    # The table is sorted by suspicion: the order is the ranking.
+    suspicion[table["row"]] = -np.arange(len(y))
+    return suspicion
+
+
+def _by_cleanlab(X: FloatArray, y: Labels, make: Callable[[], Any]) -> FloatArray:
+    from cleanlab.classification import CleanLearning
+
+    learning = CleanLearning(make(), seed=0, find_label_issues_kwargs={"n_jobs": 1})
+    return -np.asarray(learning.find_label_issues(X, y)["label_quality"], dtype=np.float64)
+
+
+def _by_confidence(X: FloatArray, y: Labels, make: Callable[[], Any]) -> FloatArray:
+    probabilities = cross_val_predict(make(), X, y, cv=5, method="predict_proba")
+    return -np.asarray(probabilities)[np.arange(len(y)), y]
+
+
+RANKINGS = {
+    "find_label_issues": _by_eos,
+    "cleanlab": _by_cleanlab,
+    "self-confidence": _by_confidence,
+}
+_LEARNERS = {"LogReg": logistic, "forest": forest}
+
+
+def find_wrong(setting: Setting, method: str, repetition: int) -> Row:
+    """Rank rows by how much their label is doubted."""
+    data = DataFolder(Path(setting["folder"]))
+    table = split(setting["data"], "exact", setting["p"], repetition, data)
+    rank, make = RANKINGS[method], _LEARNERS[setting["learner"]]
+    begun = time.process_time()
+    suspicion = rank(table.X, table.given, make)
+    seconds = time.process_time() - begun
+    is_wrong = table.given != table.truth
+    return {
+        "average precision": float(average_precision_score(is_wrong, suspicion)),
+        "seconds": seconds,
+    }
+
+
+def finding(quick: bool, data: DataFolder) -> Grid:
+    """Return the search for wrong labels."""
+    names = ("wdbc",) if quick else ("wdbc", "heart_failure", "neurons", "wine", "digits")
+    settings = [
+        {"data": name, "p": p, "learner": learner, "folder": str(data.path.resolve())}
+        for name in names
+        if name in ("wdbc", "wine", "digits") or data.has(f"{name}.npz")
+        for p in (0.05, 0.2, 0.4)
+        for learner in _LEARNERS
+    ]
+    return Grid(
+        "finding", tuple(settings), tuple(RANKINGS), find_wrong, ("data", "learner"), repetitions=20
+    )

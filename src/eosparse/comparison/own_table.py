@@ -1,0 +1,118 @@
+"""A user's labelled table, judged by all detectors."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from eosparse.comparison import adbench
+from eosparse.comparison.measures import MEASURES
+from eosparse.comparison.peers import EOS, PEERS
+from eosparse.comparison.store import Store
+from eosparse.comparison.tables import frame, table
+from eosparse.comparison.units import OK, Grid, Observer, Plan, run_grids
+from eosparse.core import BoolArray, FloatArray
+
+_TRUE = {"1", "1.0", "true", "yes", "outlier", "anomaly"}
+
+
+class BadTableError(ValueError):
+    """A table that cannot be compared on, and why."""
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """Rows, which of them are outliers, and what was done to get them."""
+
+    X: FloatArray
+    is_outlier: BoolArray
+    said: str
+
+
+def read(
+    path: Path, truth: str, outlier: str | None, ignore: tuple[str, ...], standardise: bool
+) -> OwnTable:
+    """Read a labelled table; columns that are not numbers are left out and named."""
+    contents = _contents(path)
+    for column in (truth, *ignore):
+        if column not in contents:
+            known = ", ".join(map(repr, contents.columns[:20]))
+            raise BadTableError(f"{path} has no column {column!r}; it has {known}.")
+    is_outlier = _truth(contents[truth], truth, outlier)
+    others = contents.drop(columns=[truth, *ignore])
+    numbers = others.select_dtypes(["number", "bool"])
+    left_out = [repr(name) for name in others.columns if name not in numbers]
+    X = numbers.to_numpy(dtype=np.float64)
+    _check(X, numbers, path)
+    constant = X.std(axis=0) == 0
+    left_out += [f"{name!r} (constant)" for name in numbers.columns[constant]]
+    X = X[:, ~constant]
+    if standardise:
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+    said = f"{len(X)} rows, {X.shape[1]} columns, {np.count_nonzero(is_outlier)} outliers."
+    if left_out:
+        said += f" Left out: {', '.join(left_out)}."
+    return OwnTable(X, is_outlier, said)
+
+
+def _contents(path: Path) -> pd.DataFrame:
+    if not path.exists():
+        raise BadTableError(f"there is no file {path}.")
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            return pd.read_parquet(path)
+        return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, OSError) as error:
+        raise BadTableError(f"{path} cannot be read: {error}") from None
+
+
+def _truth(labels: pd.Series, name: str, outlier: str | None) -> BoolArray:
+    if labels.isna().any():
+        row = int(np.flatnonzero(labels.isna())[0])
+        raise BadTableError(f"column {name!r} is empty in row {row}: every row needs a label.")
+    text = labels.astype(str)
+    meant = text.str.lower().isin(_TRUE) if outlier is None else text == outlier
+    is_outlier = meant.to_numpy(dtype=bool)
+    if not is_outlier.any() or is_outlier.all():
+        values = ", ".join(map(repr, text.unique()[:5]))
+        raise BadTableError(
+            f"column {name!r} has values {values}: none, or all, of them mean an outlier. Say which "
+            "does with --outlier."
+        )
+    return is_outlier
+
+
+def _check(X: FloatArray, numbers: pd.DataFrame, path: Path) -> None:
+    if X.shape[1] == 0:
+        raise BadTableError(f"{path} has no numeric columns besides the truth.")
+    bad = ~np.isfinite(X)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise BadTableError(
+            f"column {numbers.columns[column]!r} has {np.count_nonzero(bad[:, column])} missing or "
+            f"infinite values, first in row {row}. Fill or drop them."
+        )
+
+
+def judged(
+    own: OwnTable, limit: float, n_workers: int, observe: Observer | None = None
+) -> pd.DataFrame:
+    """Let every detector judge the table, as for the ADBench sets; best AUC-ROC first."""
+    methods = (EOS, adbench.SHRUNK, *(name for name in PEERS if name != EOS))
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(Path(folder) / "own.npz", X=own.X, y=own.is_outlier)
+        setting = {"set": "own", "folder": folder}
+        runnable = tuple(m for m in methods if m not in PEERS or PEERS[m].missing() is None)
+        grid = Grid("own", (setting,), runnable, adbench.judge_as_given)
+        store = Store(Path(folder))
+        run_grids([grid], Plan(1, 1, limit, limit), store, n_workers, observe)
+        rows = store.kept()
+    whole = Grid("own", (setting,), methods, adbench.judge_as_given)
+    found = table(rows, whole) if not frame(rows, "own").empty else pd.DataFrame()
+    found = found.sort_values("AUC-ROC", ascending=False, na_position="last")
+    found["status"] = found["status"].replace(OK, "")
+    return found[["method", *MEASURES, "seconds", "status"]]

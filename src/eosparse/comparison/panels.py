@@ -1,0 +1,61 @@
+"""All that `eosparse reproduce` can run: by letter or name, the grids behind it and their titles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from eosparse.comparison import adbench, contamination, labels
+from eosparse.comparison.data_folder import DataFolder
+from eosparse.comparison.units import Grid, Plan
+
+MakeGrid = Callable[[bool, DataFolder], Grid]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of the output.
+
+    Attributes
+    ----------
+    title : str
+        One line.
+    grids : tuple of callable
+        From quick or not, and a folder with data, to a grid.
+    needs : tuple of str
+        Files without which there is nothing to run.
+    """
+
+    title: str
+    grids: tuple[MakeGrid, ...]
+    needs: tuple[str, ...] = ()
+
+
+def _drawn(make: Callable[[bool], Grid]) -> MakeGrid:
+    return lambda quick, data: make(quick)  # noqa: ARG005  # these draw their own data
+
+
+PANELS: dict[str, Panel] = {
+    "a": Panel("Weights of Gaussian rows and 2 % outliers", (_drawn(contamination.panel_a),)),
+    "b": Panel("Weights along α", (_drawn(contamination.panel_b),)),
+    "c": Panel("Processor time against rows", (_drawn(contamination.panel_c),)),
+    "d": Panel("Precision against rows", (_drawn(contamination.panel_c),)),
+    "e": Panel("Precision against columns", (_drawn(contamination.panel_e),)),
+    "f": Panel("Precision against the share of outliers", (_drawn(contamination.panel_f),)),
+    "g": Panel("Wrong labels: WDBC", (partial(labels.panel, "g"),)),
+    "h": Panel("Wrong labels: longevity", (partial(labels.panel, "h"),), ("longevity.npz",)),
+    "i": Panel("Wrong labels: Pollen's cells", (partial(labels.panel, "i"),), ("pollen2014.npz",)),
+    "harder": Panel("Clustered and radial outliers up to 45 %", (_drawn(contamination.harder),)),
+    "adbench": Panel("Real tables: the ADBench sets", (adbench.grid,), ("adbench",)),
+    "labels": Panel("Wrong labels: other data", (labels.others, labels.finding)),
+}
+
+QUICK = Plan(repetitions=2, least=1, budget=1.0, limit=10.0)
+FULL = Plan(repetitions=50, least=3, budget=12.0, limit=60.0)
+
+
+def grids_of(names: list[str], quick: bool, data: DataFolder) -> list[Grid]:
+    """Return the grids of some panels, each once."""
+    grids = [make(quick, data) for name in names for make in PANELS[name].grids]
+    return list({grid.name: grid for grid in grids}.values())

@@ -1,0 +1,148 @@
+"""From kept units to tables: one line per method and setting, with intervals and what went wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from eosparse.comparison.classifiers import missing_package
+from eosparse.comparison.intervals import summarise
+from eosparse.comparison.measures import MEASURES
+from eosparse.comparison.peers import PEERS
+from eosparse.comparison.store import Row
+from eosparse.comparison.units import OK, TOO_SLOW, Grid
+
+DETECTION = [*MEASURES, "error of mean", "error of Σ", "seconds"]
+VALUES = {
+    "g": ["AUC", "seconds"],
+    "h": ["AUC", "seconds"],
+    "i": ["AUC", "seconds"],
+    "labels": ["AUC", "seconds"],
+    "finding": ["average precision", "seconds"],
+}
+
+
+def why_not(method: str) -> str | None:
+    """Say why a method cannot run here; None if it can."""
+    return PEERS[method].missing() if method in PEERS else missing_package(method)
+
+
+def frame(rows: list[Row], grid: str) -> pd.DataFrame:
+    """Return the units of a grid, one line each, settings as columns of their own."""
+    mine = [row for row in rows if row["grid"] == grid]
+    flat = [
+        {**row["setting"], **{name: value for name, value in row.items() if name != "setting"}}
+        for row in mine
+    ]
+    return pd.DataFrame(flat).drop(columns=["grid", "folder"], errors="ignore")
+
+
+def values_of(grid: str) -> list[str]:
+    """Return the columns that are measured in a grid."""
+    return VALUES.get(grid, DETECTION)
+
+
+def table(rows: list[Row], grid: Grid) -> pd.DataFrame:
+    """Return means with half intervals, repetitions and a status for every wanted cell."""
+    keys = _wanted(grid)
+    by = list(keys.columns)
+    units = frame(rows, grid.name)
+    values = values_of(grid.name)
+    if units.empty:
+        return _said(keys.assign(repetitions=0), {}, by)
+    units = units.reindex(columns=[*dict.fromkeys([*units.columns, *values])])
+    good = units[units["status"] == OK]
+    if good.empty:
+        summary = keys.assign(repetitions=0)
+    else:
+        summary = keys.merge(summarise(good, by, values), how="left", on=by)
+        summary["repetitions"] = summary["repetitions"].fillna(0).astype(int)
+    bad = units[units["status"] != OK]
+    reasons = {
+        tuple(key): _reason(group)
+        for key, group in bad.groupby(by, sort=False)
+    }
+    return _said(summary, reasons, by)
+
+
+def _wanted(grid: Grid) -> pd.DataFrame:
+    cells = [
+        {**setting, "method": method} for setting in grid.settings for method in grid.methods
+    ]
+    return pd.DataFrame(cells).drop(columns=["folder"], errors="ignore")
+
+
+def _reason(group: pd.DataFrame) -> str:
+    last = group.iloc[-1]
+    many = f"{len(group)} times " if len(group) > 1 else ""
+    return f"{many}{last['status']}: {last['reason']}"
+
+
+def _said(summary: pd.DataFrame, reasons: dict[Any, str], by: list[str]) -> pd.DataFrame:
+    """Add the status of each cell."""
+
+    def status(line: Any) -> str:
+        if (reason := reasons.get(tuple(line[name] for name in by))) is not None:
+            return reason
+        if line["repetitions"] > 0:
+            return OK
+        if (why := why_not(line["method"])) is not None:
+            return f"not run: {why}"
+        is_slow = any(
+            TOO_SLOW in reason and key[-1] == line["method"] for key, reason in reasons.items()
+        )
+        return f"{TOO_SLOW}: at a like setting already" if is_slow else "not run yet"
+
+    return summary.assign(status=[status(line) for _, line in summary.iterrows()])
+
+
+def weights_table(rows: list[Row], grid: Grid) -> pd.DataFrame:
+    """Return the weights of panels A and B, one line per row and α."""
+    parts = []
+    for row in rows:
+        if row["grid"] != grid.name or row["status"] != OK:
+            continue
+        if "collapsed" in row:
+            parts.append(pd.DataFrame({"collapsed": [True]}).assign(alpha=row["setting"]["alpha"]))
+            continue
+        names = [name for name in ("is outlier", "x1", "x2", "T·w") if name in row]
+        part = pd.DataFrame({name: row[name] for name in names})
+        parts.append(part.assign(alpha=row["setting"]["alpha"], collapsed=False))
+    if not parts:
+        return pd.DataFrame(columns=["is outlier", "T·w", "alpha", "collapsed"])
+    return pd.concat(parts, ignore_index=True).sort_values("alpha", kind="stable")
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """Return a table in Markdown; vertical bars in cells are escaped."""
+    head = [str(column) for column in table.columns]
+    lines = [head, ["---"] * len(head), *table.astype(str).to_numpy().tolist()]
+    cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def crossed(table: pd.DataFrame, across: str, value: str, planned: int) -> pd.DataFrame:
+    """Return methods down and settings across: ``mean ± half interval``.
+
+    Repetitions are named where they are fewer than planned, and so is what went wrong.
+    """
+    columns = list(dict.fromkeys(table[across]))
+    lines = []
+    for method, mine in table.groupby("method", sort=False):
+        by_setting = {line[across]: line for _, line in mine.iterrows()}
+        cells = {str(c): _cell(by_setting.get(c), value, planned) for c in columns}
+        lines.append({"method": method} | cells)
+    return pd.DataFrame(lines)
+
+
+def _cell(line: Any, value: str, planned: int) -> str:
+    if line is None:
+        return ""
+    if line["repetitions"] == 0 or pd.isna(line.get(value)):
+        return str(line["status"]).split(":")[0] if line["repetitions"] == 0 else ""
+    half = line[f"{value} ±"]
+    text = f"{line[value]:.3g}" if value == "seconds" else f"{line[value]:.3f}"
+    if pd.notna(half):
+        text += f" ± {half:.1g}" if value == "seconds" else f" ± {half:.3f}"
+    return text if line["repetitions"] >= planned else f"{text} ({line['repetitions']})"
