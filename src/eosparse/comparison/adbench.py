@@ -55,7 +55,7 @@ def grid(quick: bool, data: DataFolder) -> Grid:
     folder = data.path / "adbench"
     paths = sorted(folder.glob("*.npz"), key=lambda path: path.stat().st_size)
     if quick:
-        paths = [path for path in paths if path.stat().st_size < 60_000]
+        paths = [path for path in paths if path.stat().st_size < 30_000]
     place = str(folder.resolve())
     settings = tuple({"set": path.stem, "folder": place} for path in paths)
     once = (SHRUNK, *(name for name, peer in PEERS.items() if not peer.is_random))

@@ -51,8 +51,8 @@ PANELS: dict[str, Panel] = {
     "labels": Panel("Wrong labels: other data", (labels.others, labels.finding)),
 }
 
-QUICK = Plan(repetitions=2, least=1, budget=1.0, limit=10.0)
-FULL = Plan(repetitions=50, least=3, budget=12.0, limit=60.0)
+QUICK = Plan(repetitions=3, least=1, budget=0.5, limit=8.0)
+FULL = Plan(repetitions=50, least=3, budget=6.0, limit=40.0)
 
 
 def grids_of(names: list[str], quick: bool, data: DataFolder) -> list[Grid]:

@@ -280,12 +280,12 @@ def _adbench_parts(tables: dict[str, pd.DataFrame]) -> list[str]:
 def _label_parts(tables: dict[str, pd.DataFrame], plan: Plan) -> list[str]:
     parts = []
     for data, mine in tables["labels"].groupby("data", sort=False):
-        shown = crossed(mine, "p", "AUC", min(plan.repetitions, 20))
+        shown = crossed(mine, "p", "AUC", min(plan.repetitions, 10))
         parts.append(f"AUC on right labels: **{data}**\n\n" + markdown(shown))
     found = tables["finding"]
     found = found.assign(setting=found["data"] + ", " + found["p"].map("{:g}".format))
     for learner, mine in found.groupby("learner", sort=False):
-        shown = crossed(mine, "setting", "average precision", min(plan.repetitions, 20))
+        shown = crossed(mine, "setting", "average precision", min(plan.repetitions, 10))
         parts.append(f"Finding the wrong labels, average precision: **{learner}**\n\n" + markdown(shown))
     parts += [_troubles(tables["labels"]), "[CSV](labels.csv), [finding](finding.csv)"]
     return parts
