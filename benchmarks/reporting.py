@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from scipy.stats import t as student
 from threadpoolctl import threadpool_limits
 
+from eosparse.comparison.intervals import half_interval, summarise
+
 Row = dict[str, Any]
+__all__ = ["RESULTS", "Row", "half_interval", "report", "run_resumable", "run_units", "summarise"]
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -79,25 +80,6 @@ def _kept(path: Path) -> dict[str, list[Row]]:
         kept[_key(entry["setting"])] = entry["rows"]
     path.write_text("".join(line + "\n" for line in lines if line.endswith("}")))
     return kept
-
-
-def half_interval(values: pd.Series) -> float:
-    """Half of the 95 % interval of the mean (Student)."""
-    n = int(values.count())
-    if n < 2:
-        return float("nan")
-    return float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
-
-
-def summarise(rows: pd.DataFrame, by: list[str], of: list[str]) -> pd.DataFrame:
-    """Mean and half interval of some columns, one line per group, with the repetitions."""
-    grouped = rows.groupby(by, sort=False)
-    table = grouped[of].mean()
-    for column in of:
-        table[f"{column} ±"] = grouped[column].apply(half_interval)
-    table = table[[name for column in of for name in (column, f"{column} ±")]]
-    table["repetitions"] = grouped.size()
-    return table.reset_index()
 
 
 def report(name: str, title: str, raw: pd.DataFrame | None, table: pd.DataFrame) -> None:

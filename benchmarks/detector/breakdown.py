@@ -7,17 +7,12 @@ import pandas as pd
 
 from benchmarks.detector.peers import ESTIMATORS, Estimate
 from benchmarks.reporting import Row, report, run_units, summarise
+from eosparse.comparison.measures import precision_at_count
 from eosparse.datasets import make_contaminated
 
 # The rules for starts were developed on seeds below 1000; these are others.
 FIRST_SEED = 1000
 KEY = ["columns", "inliers", "contamination"]
-
-
-def precision_at_count(distances: np.ndarray, is_outlier: np.ndarray) -> float:
-    """Part of outliers among as many most outlying rows as there are outliers."""
-    count = np.count_nonzero(is_outlier)
-    return float(is_outlier[np.argsort(-distances, kind="stable")[:count]].mean())
 
 
 def unit(n_features: int, inliers: str, contamination: float, repetition: int) -> list[Row]:

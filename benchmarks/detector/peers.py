@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+from eosparse.comparison.in_r import fitted_in_r, missing_in_r
 
 
 class Estimate(NamedTuple):
@@ -73,40 +71,14 @@ def ogk(X: np.ndarray) -> Estimate:
     return _timed(fit)
 
 
-_R_SCRIPT = """
-suppressPackageStartupMessages(library(robustbase))
-arguments <- commandArgs(TRUE)
-n <- as.integer(arguments[2]); d <- as.integer(arguments[3])
-X <- matrix(readBin(arguments[1], "double", n * d), n, d)
-set.seed(0)
-seconds <- system.time(fit <- %s)[["elapsed"]]
-writeBin(c(seconds, as.double(fit$center), as.double(fit$cov)), arguments[4])
-"""
-
-
 def _in_r(expression: str) -> Callable[[np.ndarray], Estimate]:
     """Return an estimator of R's robustbase, timed inside R."""
-
-    def fit(X: np.ndarray) -> Estimate:
-        n, d = X.shape
-        with tempfile.TemporaryDirectory() as folder:
-            data, script, answer = (Path(folder) / name for name in ("data", "fit.R", "answer"))
-            np.asfortranarray(X, dtype=np.float64).T.tofile(data)
-            script.write_text(_R_SCRIPT % expression)
-            command = ["Rscript", str(script), str(data), str(n), str(d), str(answer)]
-            subprocess.run(command, check=True, capture_output=True)
-            seconds, *rest = np.fromfile(answer)
-        return Estimate(np.array(rest[:d]), np.array(rest[d:]).reshape(d, d), seconds)
-
-    return fit
+    return lambda X: Estimate(*fitted_in_r(X, "robustbase", expression, seed=0))
 
 
 def has_robustbase() -> bool:
     """Whether Rscript and its package robustbase are installed."""
-    if shutil.which("Rscript") is None:
-        return False
-    command = ["Rscript", "-e", "suppressPackageStartupMessages(library(robustbase))"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    return missing_in_r("robustbase") is None
 
 
 ESTIMATORS: dict[str, Callable[[np.ndarray], Estimate]] = {

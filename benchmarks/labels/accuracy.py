@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.labels.methods import (
+from benchmarks.reporting import Row, report, run_resumable, summarise
+from eosparse.comparison import intervals
+from eosparse.comparison.classifiers import (
     FAST,
     NOT_ON_MANY_CLASSES,
     NOT_ON_WIDE,
@@ -18,8 +20,7 @@ from benchmarks.labels.methods import (
     SLOW,
     area,
 )
-from benchmarks.labels.tables import available, split
-from benchmarks.reporting import Row, half_interval, report, run_resumable, summarise
+from eosparse.comparison.label_sets import available, split
 
 _KEY = ["data", "noise", "p"]
 
@@ -57,16 +58,8 @@ def _settings(data: str, noise: str, ps: tuple[float, ...], fast: int, slow: int
 
 
 def paired(raw: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
-    """Mean of the differences between two methods on the same splits, with its half interval."""
-    wide = raw.pivot_table(index=[*_KEY, "repetition"], columns="method", values="auc")
-    if one not in wide or other not in wide:
-        return pd.DataFrame(columns=[*_KEY, "method", "against", "difference", "±", "splits"])
-    difference = (wide[one] - wide[other]).dropna().rename("difference").reset_index()
-    grouped = difference.groupby(_KEY)["difference"]
-    table = grouped.mean().to_frame()
-    table["±"] = grouped.apply(half_interval)
-    table["splits"] = grouped.size()
-    return table.reset_index().assign(method=one, against=other)
+    """Differences between two methods on the same splits."""
+    return intervals.paired(raw, _KEY, "auc", one, other)
 
 
 def run_a(scale: float) -> None:

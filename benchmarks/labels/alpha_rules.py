@@ -7,10 +7,10 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.labels.accuracy import paired
-from benchmarks.labels.methods import area, logistic
-from benchmarks.labels.tables import available, split
 from benchmarks.reporting import Row, report, run_resumable, summarise
 from eosparse import EOSClassifier
+from eosparse.comparison.classifiers import area, logistic
+from eosparse.comparison.label_sets import available, split
 from eosparse.core import longest_plateau
 from eosparse.inference import estimate_label_noise, mean_area
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from benchmarks.labels.methods import boosting, forest, logistic
-from benchmarks.labels.tables import split
 from benchmarks.reporting import report
 from eosparse import EOSClassifier, SPAClassifier
+from eosparse.comparison.classifiers import boosting, forest, logistic
+from eosparse.comparison.label_sets import split
 
 _RUNS = 5
 

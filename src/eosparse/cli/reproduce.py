@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 import eosparse
-from eosparse.cli.progress import shown_progress
 from eosparse.cli.extras import bench_needed
+from eosparse.cli.progress import shown_progress
 
 
 def reproduce(

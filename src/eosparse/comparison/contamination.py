@@ -141,9 +141,7 @@ def weigh(setting: Setting, method: str, repetition: int, *, with_rows: bool) ->
         weights = _weights(X, setting["alpha"])
     except CollapseError as error:
         return {"collapsed": str(error)}
-    kept = np.concatenate(
-        [np.flatnonzero(truth), np.flatnonzero(~truth)[:: 1 if with_rows else 8]]
-    )
+    kept = np.concatenate([np.flatnonzero(truth), np.flatnonzero(~truth)[:: 1 if with_rows else 8]])
     row: Row = {
         "is outlier": truth[kept].tolist(),
         "T·w": [float(f"{w:.4g}") for w in weights[kept]],

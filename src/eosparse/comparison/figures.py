@@ -54,7 +54,12 @@ def styles(methods: list[str]) -> dict[str, Style]:
 
 
 def lines(
-    ax: Axes, table: pd.DataFrame, x: str, y: str, look: dict[str, Style], only: tuple[str, ...] = ()
+    ax: Axes,
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    look: dict[str, Style],
+    only: tuple[str, ...] = (),
 ) -> None:
     """Draw the mean of each method with its interval."""
     for method, style in look.items():
@@ -94,7 +99,7 @@ def draw_a(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -
             mine["x1"], mine["x2"], s=5, marker="x" if is_outlier else ".", linewidth=0.6,
             color=colour, label=name, alpha=1.0 if is_outlier else 0.25,
         )  # fmt: skip
-    ax.set(xlabel="column 1", ylabel="column 2", title="area of a disc = weight")
+    ax.set(xlabel="column 1 (area of a disc: weight)", ylabel="column 2")
     ax.legend(loc="upper left", fontsize=7)
 
 
@@ -115,7 +120,7 @@ def draw_b(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -
     ax.set_facecolor("#DDDDDD")
     ticks = range(0, len(alphas), max(1, len(alphas) // 7))
     ax.set_yticks([tick + 0.5 for tick in ticks], [f"{alphas[tick]:g}" for tick in ticks])
-    ax.set(xlabel="outliers | other rows (every 8th)", ylabel="α", title="T·w; grey: collapsed")
+    ax.set(xlabel="outliers | other rows (every 8th); grey: collapsed", ylabel="α")
     ax.figure.colorbar(mesh, ax=ax, label="T·w")
 
 
@@ -134,6 +139,8 @@ def _over(
             ax.set_xscale("log")
         if log_y:
             ax.set_yscale("log")
+        else:
+            ax.set_ylim(-0.03, 1.05)
 
     return draw
 
@@ -151,6 +158,9 @@ def _over_noise(letter: str, noise: str) -> Draw:
             published(ax, paper, f"Fig_{letter.upper()}", "EOS+SPA", "EOS+SPA in the paper")
         axis = "the paper's p" if noise == "paper" else "part of the labels that is wrong"
         ax.set(xlabel=axis, ylabel="AUC, right labels")
+        means = mine["AUC"].dropna()
+        # Intervals of few repetitions may reach beyond what an area can be.
+        ax.set_ylim(max(min(means, default=0.5) - 0.05, 0.0), 1.02)
 
     return draw
 
@@ -176,8 +186,8 @@ GRID_OF = {"d": "c"}
 
 def nine(tables: Tables, paper: pd.DataFrame | None) -> Figure:
     """Return the paper's arrangement; panels without results say so."""
-    plt = _pyplot()
-    figure, axes = plt.subplots(3, 3, figsize=(14, 13.5), layout="constrained")
+    figure: Figure
+    figure, axes = _subplots(3, 3, (14, 13.5))
     for ax, (letter, draw) in zip(axes.flat, DRAWN.items(), strict=True):
         _draw_or_say(ax, letter, draw, tables, paper)
     _shared_legend(figure, [axes.flat[i] for i in (2, 3, 4, 5)], "outside upper center")
@@ -197,16 +207,20 @@ def _draw_or_say(
 
 def _has_results(tables: Tables, name: str) -> bool:
     table = tables.get(GRID_OF.get(name, name))
-    return table is not None and len(table) > 0 and table.iloc[:, 1:].notna().any(axis=None)
+    if table is None or table.empty:
+        return False
+    return bool(table["repetitions"].sum() > 0) if "repetitions" in table else True
 
 
-def _shared_legend(figure: Figure, axes: list[Axes], where: str) -> None:
-    found = {}
+def _shared_legend(figure: Figure, axes: list[Axes], where: Any) -> None:
+    found: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     if found:
-        figure.legend(found.values(), found.keys(), loc=where, ncols=6, fontsize=8, frameon=False)
+        figure.legend(
+            list(found.values()), list(found), loc=where, ncols=6, fontsize=8, frameon=False
+        )
 
 
 def single(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure | None:
@@ -221,8 +235,8 @@ def single(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure | No
         return _other_labels(tables["labels"])
     if name == "adbench":
         return _bars(tables["adbench"])
-    plt = _pyplot()
-    figure, ax = plt.subplots(figsize=(8.5, 5), layout="constrained")
+    figure: Figure
+    figure, ((ax,),) = _subplots(1, 1, (8.5, 5))
     DRAWN[name](ax, tables, paper, False)
     if name not in "ab":
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, frameon=False)
@@ -231,25 +245,21 @@ def single(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure | No
 
 
 def _both_axes(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure:
-    plt = _pyplot()
-    figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", sharey=True)
-    for ax, noise in zip(axes, ("exact", "paper"), strict=True):
+    figure: Figure
+    figure, axes = _subplots(1, 2, (12, 5.6), sharey=True)
+    for ax, noise in zip(axes.flat, ("exact", "paper"), strict=True):
         _over_noise(name, noise)(ax, tables, paper, False)
-    _shared_legend(figure, list(axes), "outside lower center")
+    _shared_legend(figure, list(axes.flat), "outside lower center")
     figure.suptitle(f"{name.upper()}   {_TITLES[name]}", x=0.02, ha="left", fontweight="bold")
     return figure
 
 
-def _small_multiples(
-    table: pd.DataFrame, down: list[str], across: str, x: str, y: str
-) -> Figure:
-    plt = _pyplot()
+def _small_multiples(table: pd.DataFrame, down: list[str], across: str, x: str, y: str) -> Figure:
     kinds = list(dict.fromkeys(table[down].itertuples(index=False, name=None)))
     sizes = list(dict.fromkeys(table[across]))
-    figure, axes = plt.subplots(
-        len(kinds), len(sizes), figsize=(4.2 * len(sizes), 2.8 * len(kinds) + 1.2),
-        layout="constrained", sharex=True, sharey=True, squeeze=False,
-    )  # fmt: skip
+    figure: Figure
+    size = (4.2 * len(sizes), 2.8 * len(kinds) + 1.6)
+    figure, axes = _subplots(len(kinds), len(sizes), size, sharex=True, sharey=True)
     look = styles(list(dict.fromkeys(table["method"])))
     for i, kind in enumerate(kinds):
         for j, size in enumerate(sizes):
@@ -277,13 +287,13 @@ def _other_labels(table: pd.DataFrame) -> Figure:
 
 def _bars(league: pd.DataFrame) -> Figure:
     """Draw mean AUC-ROC: ours, peers run here, and published ones; shorter bars are worse."""
-    plt = _pyplot()
     shown = league.sort_values("AUC-ROC")
     names = shown["method"].astype(str)
     is_ours = names.str.startswith("EOS")
     is_published = names.str.endswith("(published)")
     colours = np.where(is_ours, _OURS, np.where(is_published, "#BBBBBB", "#0072B2"))
-    figure, ax = plt.subplots(figsize=(8, 0.24 * len(shown) + 1), layout="constrained")
+    figure: Figure
+    figure, ((ax,),) = _subplots(1, 1, (8, 0.24 * len(shown) + 1))
     full = shown["sets"] == shown["sets"].max()
     ax.barh(
         [f"{name}{'' if whole else f' ({n} sets)'}"
@@ -297,13 +307,11 @@ def _bars(league: pd.DataFrame) -> Figure:
     return figure
 
 
-def _pyplot() -> Any:
+def _subplots(n_down: int, n_across: int, size: tuple[float, float], **shared: Any) -> Any:
+    """Return a figure and its axes, without the state that pyplot keeps."""
     try:
-        import matplotlib as mpl
-
-        mpl.use("Agg")
-        import matplotlib.pyplot as plt
+        from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("figures need matplotlib: pip install 'eosparse[plots]'.") from error
-    plt.rcParams["svg.hashsalt"] = "eosparse"  # the same picture, the same file
-    return plt
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(n_down, n_across, squeeze=False, **shared)

@@ -41,9 +41,9 @@ def measures(finding: Finding, truth: BoolArray) -> dict[str, float]:
     A detector that flags nothing has a precision of 0 here: it found nothing. Precision at count
     is that of as many most outlying rows as there are outliers: a rule equal for all.
     """
-    found = np.count_nonzero(finding.flagged & truth)
-    precision = found / max(np.count_nonzero(finding.flagged), 1)
-    recall = found / np.count_nonzero(truth)
+    found = int(np.count_nonzero(finding.flagged & truth))
+    precision = found / max(int(np.count_nonzero(finding.flagged)), 1)
+    recall = found / int(np.count_nonzero(truth))
     # Where a score has overflown, its row is as outlying as can be.
     scores = np.nan_to_num(finding.scores, nan=0.0, posinf=1e300, neginf=-1e300)
     values = (

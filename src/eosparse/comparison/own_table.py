@@ -80,8 +80,8 @@ def _truth(labels: pd.Series, name: str, outlier: str | None) -> BoolArray:
     if not is_outlier.any() or is_outlier.all():
         values = ", ".join(map(repr, text.unique()[:5]))
         raise BadTableError(
-            f"column {name!r} has values {values}: none, or all, of them mean an outlier. Say which "
-            "does with --outlier."
+            f"column {name!r} has values {values}: none, or all, of them mean an outlier. Say "
+            "which does with --outlier."
         )
     return is_outlier
 

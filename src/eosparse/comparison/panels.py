@@ -1,4 +1,4 @@
-"""All that `eosparse reproduce` can run: by letter or name, the grids behind it and their titles."""
+"""All that `eosparse reproduce` can run: each panel with its title and the grids behind it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PANELS: dict[str, Panel] = {
 }
 
 QUICK = Plan(repetitions=3, least=1, budget=0.5, limit=8.0)
-FULL = Plan(repetitions=50, least=3, budget=6.0, limit=40.0)
+FULL = Plan(repetitions=50, least=2, budget=5.0, limit=40.0)
 
 
 def grids_of(names: list[str], quick: bool, data: DataFolder) -> list[Grid]:

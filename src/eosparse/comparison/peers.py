@@ -143,7 +143,6 @@ def _in_r(name: str, package: str, expression: str) -> None:
     peer(name, needs=f"R:{package}", is_random=True)(find)
 
 
-_in_r("FastMCD (R)", "robustbase", "covMcd(X)")
 _in_r(
     "OGK (R)",
     "robustbase",

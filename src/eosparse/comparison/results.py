@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -16,7 +17,8 @@ from eosparse.comparison.store import Row, write_atomically
 from eosparse.comparison.tables import crossed, frame, markdown, table, weights_table
 from eosparse.comparison.units import OK, Plan
 
-
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def write(
@@ -101,23 +103,25 @@ def _draw(
     paper: pd.DataFrame | None,
 ) -> dict[str, str]:
     """Write the figures; return the file name of each."""
-    import matplotlib.pyplot as plt
-
     drawn = {}
     for name in names:
         figure = figures.single(name, tables, paper)
         if figure is not None:
             drawn[name] = f"panel_{name}.png"
-            figure.savefig(folder / f"panel_{name}.png", dpi=130)
-            figure.savefig(folder / f"panel_{name}.svg", metadata={"Date": None})
-            plt.close(figure)
-    if set(names) >= set("abcdefghi") or len(set(names) & set("abcdefghi")) > 1:
-        figure = figures.nine(tables, paper)
+            _save(figure, folder / f"panel_{name}")
+    if len(set(names) & set(figures.DRAWN)) > 1:
         drawn["nine"] = "figure.png"
-        figure.savefig(folder / "figure.png", dpi=130)
-        figure.savefig(folder / "figure.svg", metadata={"Date": None})
-        plt.close(figure)
+        _save(figures.nine(tables, paper), folder / "figure")
     return drawn
+
+
+def _save(figure: Figure, path: Path) -> None:
+    """Write PNG and SVG; the same picture gives the same file."""
+    import matplotlib as mpl
+
+    figure.savefig(path.with_suffix(".png"), dpi=130)
+    with mpl.rc_context({"svg.hashsalt": "eosparse"}):
+        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
 
 
 # Which setting goes across, and what is shown, in the tables of the page.
@@ -165,14 +169,13 @@ def _introduction(plan: Plan, made: dict[str, str]) -> str:
     )
 
 
-def _panel(
-    name: str, tables: dict[str, pd.DataFrame], plan: Plan, rows: list[Row]
-) -> list[str]:
+def _panel(name: str, tables: dict[str, pd.DataFrame], plan: Plan, rows: list[Row]) -> list[str]:
     if name in _SHOWN:
         across, values = _SHOWN[name]
         contents = tables[figures.GRID_OF.get(name, name)]
         parts = [
-            f"**{value}** by {across}\n\n" + markdown(crossed(contents, across, value, plan.repetitions))
+            f"**{value}** by {across}\n\n"
+            + markdown(crossed(contents, across, value, plan.repetitions))
             for value in values
             if value in contents
         ]
@@ -219,9 +222,7 @@ def _troubles(contents: pd.DataFrame) -> str:
     return "What did not finish:\n\n" + markdown(pd.DataFrame(lines))
 
 
-def _noise_parts(
-    name: str, contents: pd.DataFrame, plan: Plan, rows: list[Row]
-) -> list[str]:
+def _noise_parts(name: str, contents: pd.DataFrame, plan: Plan, rows: list[Row]) -> list[str]:
     parts = []
     for noise, axis in (("exact", "exact flips"), ("paper", "the paper's axis")):
         mine = contents[contents["noise"] == noise]
@@ -263,9 +264,7 @@ def _adbench_parts(tables: dict[str, pd.DataFrame]) -> list[str]:
     shown = tables["adbench"].copy()
     for column, digits in (("AUC-ROC", 2), ("AUC-PR", 2), ("mean rank", 1), ("seconds", 1)):
         if column in shown:
-            shown[column] = [
-                "" if pd.isna(v) else f"{v:.{digits}f}" for v in shown[column]
-            ]
+            shown[column] = ["" if pd.isna(v) else f"{v:.{digits}f}" for v in shown[column]]
     said = (
         "Means over sets, in percent. Methods that draw random numbers ran with several seeds. "
         "Seconds are the sum over sets."
@@ -286,6 +285,8 @@ def _label_parts(tables: dict[str, pd.DataFrame], plan: Plan) -> list[str]:
     found = found.assign(setting=found["data"] + ", " + found["p"].map("{:g}".format))
     for learner, mine in found.groupby("learner", sort=False):
         shown = crossed(mine, "setting", "average precision", min(plan.repetitions, 10))
-        parts.append(f"Finding the wrong labels, average precision: **{learner}**\n\n" + markdown(shown))
+        parts.append(
+            f"Finding the wrong labels, average precision: **{learner}**\n\n" + markdown(shown)
+        )
     parts += [_troubles(tables["labels"]), "[CSV](labels.csv), [finding](finding.csv)"]
     return parts

@@ -1,4 +1,4 @@
-"""From kept units to tables: one line per method and setting, with intervals and what went wrong."""
+"""From kept units to tables: a line per method and setting, with intervals and what went wrong."""
 
 from __future__ import annotations
 
@@ -59,17 +59,12 @@ def table(rows: list[Row], grid: Grid) -> pd.DataFrame:
         summary = keys.merge(summarise(good, by, values), how="left", on=by)
         summary["repetitions"] = summary["repetitions"].fillna(0).astype(int)
     bad = units[units["status"] != OK]
-    reasons = {
-        tuple(key): _reason(group)
-        for key, group in bad.groupby(by, sort=False)
-    }
+    reasons = {tuple(key): _reason(group) for key, group in bad.groupby(by, sort=False)}
     return _said(summary, reasons, by)
 
 
 def _wanted(grid: Grid) -> pd.DataFrame:
-    cells = [
-        {**setting, "method": method} for setting in grid.settings for method in grid.methods
-    ]
+    cells = [{**setting, "method": method} for setting in grid.settings for method in grid.methods]
     return pd.DataFrame(cells).drop(columns=["folder"], errors="ignore")
 
 

@@ -94,9 +94,10 @@ def inlier_covariance(n_features: int, inliers: Inliers) -> FloatArray:
 
 def _root(n_features: int, inliers: Inliers, rng: np.random.Generator) -> FloatArray:
     """Return a matrix whose product with its transpose is the covariance of the inliers."""
+    covariance: FloatArray
     if inliers == "factor":
         loadings = rng.standard_normal((n_features, n_features))
-        covariance = loadings @ loadings.T / n_features + 0.1 * np.eye(n_features)
+        covariance = np.asarray(loadings @ loadings.T / n_features + 0.1 * np.eye(n_features))
     else:
         covariance = inlier_covariance(n_features, inliers)
     return np.asarray(np.linalg.cholesky(covariance))
