@@ -1,0 +1,42 @@
+"""Work for units that other processes can import, and a run of it that can be killed."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from eosparse.comparison.store import Store
+from eosparse.comparison.units import Grid, Plan, run_grids
+
+
+def noted(setting, method, repetition):
+    """Leave a trace of every start: a unit that runs twice leaves two."""
+    with Path(setting["trace"]).open("a") as file:
+        file.write(f"{setting['x']} {method} {repetition}\n")
+    if method == "slow":
+        time.sleep(60)
+    if method == "broken":
+        raise ValueError("does not\nwork")
+    if method == "dies":
+        os._exit(3)
+    time.sleep(setting.get("seconds", 0.0))
+    return {"value": setting["x"] + repetition, "seconds": 0.1}
+
+
+def grid(folder, methods=("good",), *, n_settings=2, seconds=0.0, **options):
+    settings = tuple(
+        {"x": x, "trace": str(Path(folder) / "trace"), "seconds": seconds}
+        for x in range(n_settings)
+    )
+    return Grid("g", settings, methods, noted, **options)
+
+
+def main(folder):
+    store = Store(Path(folder))
+    with store.opened({"version": 1}):
+        plan = Plan(repetitions=10, least=10, budget=100.0, limit=30.0)
+        run_grids([grid(folder, n_settings=3, seconds=0.15)], plan, store, 2)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
