@@ -35,7 +35,7 @@ def test_adding_one_takes_a_decorated_function(monkeypatch):
     monkeypatch.setattr(peers, "PEERS", dict(PEERS))
 
     @peers.peer("largest value", needs="numpy")
-    def _largest(X, seed):
+    def _largest(X, _seed):
         return peers.Finding(X.max(axis=1), X.max(axis=1) > 3)
 
     assert isinstance(peers.PEERS["largest value"], Peer)
@@ -43,9 +43,9 @@ def test_adding_one_takes_a_decorated_function(monkeypatch):
 
 
 def test_what_is_missing_is_named():
-    absent = Peer("x", lambda X, seed: None, needs="no_such_package")
+    absent = Peer("x", lambda *_: None, needs="no_such_package")
     assert "no_such_package is not installed" in absent.missing()
-    reason = Peer("x", lambda X, seed: None, needs="R:no.such.package").missing()
+    reason = Peer("x", lambda *_: None, needs="R:no.such.package").missing()
     assert "Rscript is not installed" in reason or "no.such.package" in reason
 
 
@@ -70,7 +70,7 @@ def test_errors_of_r_are_told():
         fitted_in_r(X, "stats", "stop('out of cheese')", 0)
 
 
-def test_the_authors_run_is_the_papers(monkeypatch):
+def test_the_authors_run_finds_the_papers_outliers():
     X, truth = make_contaminated(1000, 20, 0.02, random_state=0)
     finding = peers.eos_as_the_author(0.5)(X, 0)
     assert np.array_equal(finding.flagged, truth)

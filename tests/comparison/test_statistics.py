@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics
@@ -15,6 +15,7 @@ from eosparse.comparison.tables import crossed, markdown, table
 from eosparse.comparison.units import OK, TOO_SLOW, Grid
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30))
 def test_half_interval_is_scipys(values):
     if np.ptp(values) < 1e-6:
@@ -53,6 +54,7 @@ def test_paired_differences_are_those_of_scipy():
     assert table["splits"].item() == 20
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10_000))
 def test_measures_are_scikit_learns(seed):
     rng = np.random.default_rng(seed)
@@ -108,7 +110,12 @@ def test_tables_say_what_happened():
     ]
     cells = crossed(found.reset_index(), "share", "precision", planned=50).set_index("method")
     half = half_interval(pd.Series([0.8, 1.0]))
-    assert cells["0.1"].tolist() == [f"0.900 ± {half:.3f} (2)", "time limit", "failed", "not run yet"]
+    assert cells["0.1"].tolist() == [
+        f"0.900 ± {half:.3f} (2)",
+        "time limit",
+        "failed",
+        "not run yet",
+    ]
 
 
 def test_markdown_cells_cannot_break_the_table():

@@ -122,16 +122,22 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
 
 
 def test_two_runs_do_not_share_a_folder(store):
-    with store.opened({"version": 1}):
-        with pytest.raises(OtherRunError, match="in use"), Store(store.folder).opened({}):
-            pass
+    second = Store(store.folder)
+    with (
+        store.opened({"version": 1}),
+        pytest.raises(OtherRunError, match="in use"),
+        second.opened({}),
+    ):
+        pass
 
 
 def test_units_made_otherwise_are_not_mixed(store, tmp_path):
     rows = run(store, [grid(tmp_path)])
-    with pytest.raises(OtherRunError, match="version=1; this run has version=2"):
-        with store.opened({"version": 2}):
-            pass
+    with (
+        pytest.raises(OtherRunError, match="version=1; this run has version=2"),
+        store.opened({"version": 2}),
+    ):
+        pass
     assert store.kept() == rows
     with store.opened({"version": 2}, fresh=True):
         assert store.kept() == []

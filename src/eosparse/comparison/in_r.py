@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -23,7 +24,7 @@ clock <- system.time(fit <- %s)
 seconds <- clock[["user.self"]] + clock[["sys.self"]]
 writeBin(c(seconds, as.double(fit$center), as.double(fit$cov)), arguments[4])
 """
-# Seconds that R may take: a process that is stopped does not take R along, so R must stop first.
+# Seconds that R may take, so that it stops before the process that waits for it is stopped.
 R_LIMIT: ContextVar[float] = ContextVar("R_LIMIT", default=60.0)
 
 
@@ -50,9 +51,20 @@ def fitted_in_r(
         script.write_text(_SCRIPT % (package, expression))
         command = ["Rscript", str(script), str(data), str(n), str(d), str(answer), str(seed)]
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=R_LIMIT.get()
+            _limited(command),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=R_LIMIT.get(),
         )
         if done.returncode != 0:
             raise RuntimeError(f"R says: {done.stderr.strip()[-150:]}")
         seconds, *rest = np.fromfile(answer)
     return np.array(rest[:d]), np.array(rest[d:]).reshape(d, d), float(seconds)
+
+
+def _limited(command: list[str]) -> list[str]:
+    """Bound the processor time too: R must not outlive a parent that was killed."""
+    if os.name != "posix":
+        return command
+    return ["sh", "-c", f'ulimit -t {int(R_LIMIT.get()) + 5}; exec "$@"', "sh", *command]

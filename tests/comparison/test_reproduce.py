@@ -1,0 +1,190 @@
+"""The commands `reproduce` and `compare`, as a person runs them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from eosparse.cli.app import app
+from eosparse.comparison import panels, results
+from eosparse.comparison.data_folder import SOURCES, DataFolder
+from eosparse.comparison.label_sets import load, split, spoilt
+from eosparse.comparison.panels import PANELS
+from eosparse.comparison.units import OK, Plan
+from eosparse.datasets import make_contaminated
+
+PNG, SVG = b"\x89PNG", b"<?xml"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A folder of the right form, with data of our own."""
+    folder = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    for name, columns in (("longevity", 6), ("pollen2014", 30)):
+        y = rng.integers(0, 2, 120)
+        X = rng.normal(size=(120, columns)) + y[:, None]
+        np.savez(folder / f"{name}.npz", X=X, y_bin=y)
+    (folder / "adbench").mkdir()
+    for seed in (1, 2):
+        X, y = make_contaminated(150, 3, 0.1, random_state=seed)
+        np.savez(folder / "adbench" / f"{seed}_set.npz", X=X, y=y.astype(int))
+    published = pd.DataFrame({"dataset": ["1_set", "2_set"], "MCD": [90.0, 80.0]})
+    published.to_csv(folder / "adbench_published.csv", index=False)
+    (folder / "paper_figure_values.csv").write_text(
+        "figure,algorithm,x,y,ci_half\nFig_G,EOS+SPA,0.3,0.99,0.01\n"
+    )
+    return folder
+
+
+@pytest.fixture
+def shortened(monkeypatch):
+    """One repetition of the first setting of every grid."""
+    whole = panels.grids_of
+
+    def grids_of(names, quick, data):
+        return [replace(grid, settings=grid.settings[:1]) for grid in whole(names, quick, data)]
+
+    for module in (panels, results):
+        monkeypatch.setattr(module, "grids_of", grids_of)
+    monkeypatch.setattr(panels, "QUICK", Plan(1, 1, 1.0, 60.0))
+
+
+@pytest.mark.usefixtures("shortened")
+def test_every_panel_runs(data, tmp_path):
+    out = tmp_path / "out"
+    command = ["reproduce", "--data", str(data), "--out", str(out)]
+    outcome = CliRunner().invoke(app, command)
+    assert outcome.exit_code == 0, outcome.output
+    page = (out / "README.md").read_text(encoding="utf-8")
+    for name, panel in PANELS.items():
+        assert panel.title in page
+        assert (out / f"panel_{name}.png").read_bytes().startswith(PNG)
+        assert (out / f"panel_{name}.svg").read_bytes().startswith(SVG)
+    assert (out / "figure.png").read_bytes().startswith(PNG)
+    for name in ("a", "b", "c", "e", "f", "g", "h", "i", "harder", "adbench", "labels", "finding"):
+        assert len(pd.read_csv(out / f"{name}.csv")) > 0
+    told = ("machine", "numpy", "date", "command", "scikit-learn")
+    assert all(f"| {what} |" in page for what in told)
+    detected = pd.read_csv(out / "e.csv").set_index("method")
+    assert detected.loc["EOS", "status"] == OK
+    assert detected.loc["EOS", "recall"] > 0.8
+    units = (out / "units.jsonl").read_text()
+    again = CliRunner().invoke(app, command)
+    assert again.exit_code == 0
+    assert (out / "units.jsonl").read_text() == units
+
+
+@pytest.mark.usefixtures("shortened")
+def test_missing_data_are_named_and_the_rest_runs(tmp_path):
+    empty, out = tmp_path / "nothing", tmp_path / "out"
+    command = ["reproduce", "a", "h", "adbench", "--data", str(empty), "--out", str(out)]
+    outcome = CliRunner().invoke(app, command)
+    assert outcome.exit_code == 0, outcome.output
+    assert "longevity.npz is missing (source: " in outcome.output
+    assert SOURCES["adbench"].split(",")[0] in outcome.output
+    assert str(empty) in outcome.output
+    assert (out / "panel_a.png").exists()
+    assert "h: longevity.npz is missing" in (out / "README.md").read_text(encoding="utf-8")
+
+
+def test_unknown_panels_are_refused():
+    outcome = CliRunner().invoke(app, ["reproduce", "z"])
+    assert outcome.exit_code == 2
+    assert "choose from a, b, c" in outcome.output
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path):
+    command = [sys.executable, "-m", "eosparse.cli", "reproduce", "c", "--out", str(tmp_path)]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True, env=os.environ
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "units.jsonl").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "The same command goes on." in said
+
+
+@pytest.fixture
+def own(tmp_path):
+    X, truth = make_contaminated(200, 3, 0.1, random_state=0)
+    table = pd.DataFrame(X, columns=["height", "weight", "age"])
+    table["name"], table["constant"] = [f"row {i}" for i in range(200)], 1.0
+    table["bad"] = np.where(truth, "yes", "no")
+    path = tmp_path / "table.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def test_compare_prints_the_table_of_all_peers(own, tmp_path):
+    out = tmp_path / "found.csv"
+    command = ["compare", str(own), "--truth", "bad", "--out", str(out)]
+    outcome = CliRunner().invoke(app, command)
+    assert outcome.exit_code == 0, outcome.output
+    assert "200 rows, 3 columns, 20 outliers." in outcome.output
+    assert "Left out: 'name', 'constant' (constant)." in outcome.output
+    found = pd.read_csv(out).set_index("method")
+    assert set(found.index) >= {"EOS", "isolation forest", "LOF", "kNN"}
+    assert found.loc["EOS", "AUC-ROC"] > 0.99
+    assert (found["AUC-ROC"].dropna().diff().dropna() <= 0).all()
+    again = CliRunner().invoke(app, command)
+    assert again.exit_code == 2
+    assert "--force" in again.output
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "said"),
+    [
+        (lambda t: t, ["--truth", "nothing"], "no column 'nothing'"),
+        (lambda t: t, ["--truth", "bad", "--outlier", "maybe"], "Say"),
+        (lambda t: t.assign(bad=None), ["--truth", "bad"], "'bad' is empty in row 0"),
+        (
+            lambda t: t.assign(age=t["age"].where(t.index != 7)),
+            ["--truth", "bad"],
+            "column 'age' has 1 missing",
+        ),
+        (lambda t: t[["name", "bad"]], ["--truth", "bad"], "no numeric columns"),
+    ],
+)
+def test_compare_names_what_is_wrong_with_a_table(own, change, options, said):
+    change(pd.read_csv(own)).to_csv(own, index=False)
+    outcome = CliRunner().invoke(app, ["compare", str(own), *options])
+    assert outcome.exit_code == 2
+    assert said in " ".join(outcome.output.replace("│", "").split())
+
+
+def test_exact_noise_flips_as_many_as_it_says():
+    y = np.arange(200) % 2
+    rng = np.random.default_rng(0)
+    assert (spoilt(y, "exact", 0.3, rng) != y).sum() == 60
+    # With replacement: 1 - exp(-p) of all rows, on average.
+    flipped = [(spoilt(y, "paper", 0.5, rng) != y).mean() for _ in range(50)]
+    assert np.mean(flipped) == pytest.approx(1 - np.exp(-0.5), abs=0.01)
+    one_class = spoilt(y, "one class", 0.4, rng)
+    assert (one_class != y).sum() == 40
+    assert (one_class[y == 0] == 0).all()
+
+
+def test_splits_are_seeded_and_leave_test_labels_alone():
+    one, same, other = (split("wdbc", "exact", 0.2, r) for r in (0, 0, 1))
+    assert np.array_equal(one.given, same.given)
+    assert not np.array_equal(one.X, other.X)
+    assert (one.given != one.truth).mean() == pytest.approx(0.2, abs=0.002)
+    X, y = load("wdbc")
+    known = {tuple(row): label for row, label in zip(X, y, strict=True)}
+    assert all(known[tuple(r)] == label for r, label in zip(one.X_test, one.y_test, strict=True))
+
+
+def test_a_set_that_is_missing_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"neurons\.npz is missing"):
+        load("neurons", DataFolder(tmp_path))
