@@ -28,7 +28,7 @@ _SPARSE = (
     "isolation forest", "LOF", "one-class SVM", "ECOD", "kNN",
 )  # fmt: skip
 _SPARSE_LABELS = (
-    "EOS+SPA", "SPA", "EOS(LogReg)", "LogReg, C by CV", "EOS(forest)", "forest", "SVM, C by CV",
+    "EOS+SPA", "EOS+eSPA, by CV", "SPA", "EOS(LogReg)", "LogReg, C by CV", "EOS(forest)", "forest", "SVM, C by CV",
     "MLP", "CleanLearning, C by CV",
 )  # fmt: skip
 Style = dict[str, Any]
@@ -36,7 +36,7 @@ Style = dict[str, Any]
 
 def styles(methods: list[str]) -> dict[str, Style]:
     """Return how to draw each method: ours in one colour, thicker."""
-    ours = {"EOS": "-", AUTHOR: "--", "EOS+SPA": "-", "SPA": ":"}
+    ours = {"EOS": "-", AUTHOR: "--", "EOS+SPA": "-", "EOS+eSPA, by CV": "--", "SPA": ":"}
     found: dict[str, Style] = {}
     peers = [method for method in methods if method not in ours]
     for index, method in enumerate(peers):
