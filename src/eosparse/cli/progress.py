@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+if TYPE_CHECKING:
+    from eosparse.comparison.units import Standing
+
 _SECONDS_BETWEEN_LINES = 30.0
 
 
 @contextmanager
-def shown_progress() -> Iterator[Callable[[Any], None]]:
+def shown_progress() -> Iterator[Callable[[Standing], None]]:
     """Yield a function that shows how a run stands."""
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -25,7 +28,7 @@ def shown_progress() -> Iterator[Callable[[Any], None]]:
     with Progress(*columns, console=console, transient=True) as progress:
         task, begun = progress.add_task("", total=1.0, said="starting"), time.monotonic()
 
-        def observe(standing: Any) -> None:
+        def observe(standing: Standing) -> None:
             spent = time.monotonic() - begun
             part = spent / max(spent + standing.seconds_left, 1e-9)
             progress.update(task, completed=part, said=_said(standing))
@@ -33,10 +36,10 @@ def shown_progress() -> Iterator[Callable[[Any], None]]:
         yield observe
 
 
-def _lines() -> Callable[[Any], None]:
+def _lines() -> Callable[[Standing], None]:
     last = time.monotonic()
 
-    def observe(standing: Any) -> None:
+    def observe(standing: Standing) -> None:
         nonlocal last
         if time.monotonic() - last > _SECONDS_BETWEEN_LINES:
             last = time.monotonic()
@@ -45,7 +48,7 @@ def _lines() -> Callable[[Any], None]:
     return observe
 
 
-def _said(standing: Any) -> str:
+def _said(standing: Standing) -> str:
     minutes, seconds = divmod(round(standing.seconds_left), 60)
     row = standing.last
     return f"{standing.n_done} units, {minutes}:{seconds:02d} left; {row['grid']}: {row['method']}"

@@ -40,38 +40,45 @@ def reproduce(
     Every finished unit is kept at once: stopped or killed, the same command goes on.
     """
     with bench_needed():
+        from eosparse.comparison import panels as all_panels
         from eosparse.comparison.data_folder import DataFolder
         from eosparse.comparison.machine import describe
-        from eosparse.comparison.panels import FULL, PANELS, QUICK, grids_of
         from eosparse.comparison.results import write
         from eosparse.comparison.store import OtherRunError, Store
         from eosparse.comparison.units import run_grids
 
-    names = [name.lower() for name in panels or PANELS]
-    if unknown := [name for name in names if name not in PANELS]:
-        raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(PANELS)}.")
-    plan = FULL if full else QUICK
-    folder, source = out or Path("results") / ("full" if full else "quick"), DataFolder.given(data)
-    notes = []
-    for name in list(names):
-        if (missing := source.missing(PANELS[name].needs)) is not None:
-            names.remove(name)
-            notes.append(f"{name}: {missing}")
-            typer.echo(f"Panel {name} is left out: {missing}", err=True)
-    optional = ["paper_figure_values.csv"] + ["adbench_published.csv"] * ("adbench" in names)
-    if (missing := source.missing(optional)) is not None:
-        typer.echo(f"Published values are not drawn: {missing}", err=True)
-    grids, store = grids_of(names, not full, source), Store(folder)
-    made_with = {"eosparse": eosparse.__version__, "mode": "full" if full else "quick"}
+    source = DataFolder.given(data)
+    names, notes = _runnable(panels, source)
+    mode = "full" if full else "quick"
+    plan = all_panels.FULL if full else all_panels.QUICK
+    store = Store(out or Path("results") / mode)
     try:
-        with store.opened(made_with, fresh=fresh):
+        with store.opened({"eosparse": eosparse.__version__, "mode": mode}, fresh=fresh):
             with shown_progress() as observe:
+                grids = all_panels.grids_of(names, not full, source)
                 run_grids(grids, plan, store, workers, observe)
-            command = shlex.join(["eosparse", *sys.argv[1:]])
-            write(folder, names, store.kept(), source, plan, not full, describe(command), notes)
+            made = describe(shlex.join(["eosparse", *sys.argv[1:]]))
+            write(store.folder, names, store.kept(), source, plan, not full, made, notes)
     except OtherRunError as error:
         raise typer.BadParameter(str(error)) from None
     except KeyboardInterrupt:
-        typer.echo(f"Stopped; finished units are in {folder}. The same command goes on.", err=True)
+        said = f"Stopped; finished units are in {store.folder}. The same command goes on."
+        typer.echo(said, err=True)
         raise typer.Exit(130) from None
-    typer.echo(f"Results: {folder / 'README.md'}")
+    typer.echo(f"Results: {store.folder / 'README.md'}")
+
+
+def _runnable(wanted: list[str] | None, source: DataFolder) -> tuple[list[str], list[str]]:
+    """Return the panels that can run, and what is missing for the others, which is said too."""
+    from eosparse.comparison.panels import PANELS
+
+    names = [name.lower() for name in wanted or PANELS]
+    if unknown := [name for name in names if name not in PANELS]:
+        raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(PANELS)}.")
+    lacking = {name: source.missing(PANELS[name].needs) for name in names}
+    notes = [f"{name}: {said}" for name, said in lacking.items() if said is not None]
+    for note in notes:
+        typer.echo(f"Left out: panel {note}", err=True)
+    if (missing := source.missing(["paper_figure_values.csv"])) is not None:
+        typer.echo(f"The paper's own values are not drawn: {missing}", err=True)
+    return [name for name in names if lacking[name] is None], notes

@@ -28,8 +28,8 @@ _SPARSE = (
     "isolation forest", "LOF", "one-class SVM", "ECOD", "kNN",
 )  # fmt: skip
 _SPARSE_LABELS = (
-    "EOS+SPA", "EOS+eSPA, by CV", "SPA", "EOS(LogReg)", "LogReg, C by CV", "EOS(forest)", "forest", "SVM, C by CV",
-    "MLP", "CleanLearning, C by CV",
+    "EOS+SPA", "EOS+eSPA, by CV", "SPA", "EOS(LogReg)", "LogReg, C by CV", "EOS(forest)", "forest",
+    "SVM, C by CV", "MLP", "CleanLearning, C by CV",
 )  # fmt: skip
 Style = dict[str, Any]
 
