@@ -6,13 +6,16 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import eosparse
 from eosparse.cli.extras import bench_needed
 from eosparse.cli.progress import shown_progress
+
+if TYPE_CHECKING:
+    from eosparse.comparison.data_folder import DataFolder
 
 
 def reproduce(
