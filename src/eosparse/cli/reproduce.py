@@ -16,6 +16,8 @@ from eosparse.cli.progress import shown_progress
 
 if TYPE_CHECKING:
     from eosparse.comparison.data_folder import DataFolder
+    from eosparse.comparison.store import Store
+    from eosparse.comparison.units import Grid, Plan
 
 
 def reproduce(
@@ -40,7 +42,8 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments and the tables of the field, and write figures and a page.
 
-    Every finished unit is kept at once: stopped or killed, the same command goes on.
+    Every finished unit is kept at once: stopped or killed, the same command goes on. Ctrl-C writes
+    what there is.
     """
     with bench_needed():
         from eosparse.comparison import panels as all_panels
@@ -48,7 +51,6 @@ def reproduce(
         from eosparse.comparison.machine import describe
         from eosparse.comparison.results import write
         from eosparse.comparison.store import OtherRunError, Store
-        from eosparse.comparison.units import run_grids
 
     source = DataFolder.given(data)
     names, notes = _runnable(panels, source)
@@ -57,18 +59,28 @@ def reproduce(
     store = Store(out or Path("results") / mode)
     try:
         with store.opened({"eosparse": eosparse.__version__, "mode": mode}, fresh=fresh):
-            with shown_progress() as observe:
-                grids = all_panels.grids_of(names, not full, source)
-                run_grids(grids, plan, store, workers, observe)
+            stopped = _ran(all_panels.grids_of(names, not full, source), plan, store, workers)
+            notes += ["The run was stopped; what is not there yet says so."] * stopped
             made = describe(shlex.join(["eosparse", *sys.argv[1:]]))
             write(store.folder, names, store.kept(), source, plan, not full, made, notes)
     except OtherRunError as error:
         raise typer.BadParameter(str(error)) from None
-    except KeyboardInterrupt:
-        said = f"Stopped; finished units are in {store.folder}. The same command goes on."
-        typer.echo(said, err=True)
-        raise typer.Exit(130) from None
     typer.echo(f"Results: {store.folder / 'README.md'}")
+    if stopped:
+        typer.echo("Stopped. The same command goes on.", err=True)
+        raise typer.Exit(130)
+
+
+def _ran(grids: list[Grid], plan: Plan, store: Store, workers: int) -> bool:
+    """Run units; whether Ctrl-C stopped that."""
+    from eosparse.comparison.units import run_grids
+
+    try:
+        with shown_progress() as observe:
+            run_grids(grids, plan, store, workers, observe)
+    except KeyboardInterrupt:
+        return True
+    return False
 
 
 def _runnable(wanted: list[str] | None, source: DataFolder) -> tuple[list[str], list[str]]:

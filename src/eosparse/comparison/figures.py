@@ -233,6 +233,8 @@ def single(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure | No
         return _harder(tables["harder"])
     if name == "labels":
         return _other_labels(tables["labels"])
+    if name == "limits":
+        return _dots(tables["limits"])
     if name == "adbench":
         return _bars(tables["adbench"])
     figure: Figure
@@ -283,6 +285,25 @@ def _harder(table: pd.DataFrame) -> Figure:
 
 def _other_labels(table: pd.DataFrame) -> Figure:
     return _small_multiples(table, ["noise"], "data", "p", "AUC")
+
+
+def _dots(table: pd.DataFrame) -> Figure:
+    """Draw AUC-ROC of every method on every table."""
+    figure: Figure
+    kinds = list(dict.fromkeys(table["table"]))
+    figure, axes = _subplots(1, len(kinds), (2.6 * len(kinds), 5), sharex=True, sharey=True)
+    for ax, kind in zip(axes.flat, kinds, strict=True):
+        mine = table[table["table"] == kind].iloc[::-1]
+        colours = [_OURS if method == EOS else "#0072B2" for method in mine["method"]]
+        half = mine["AUC-ROC ±"].fillna(0.0)
+        ax.hlines(mine["method"], mine["AUC-ROC"] - half, mine["AUC-ROC"] + half, colors=colours)
+        ax.scatter(mine["AUC-ROC"], mine["method"], color=colours, s=22, zorder=3)
+        ax.set_title(kind, fontsize=8)
+        ax.grid(alpha=0.25, linewidth=0.5)
+        ax.tick_params(labelsize=8)
+    axes[0, 0].set_xlim(-0.03, 1.03)
+    figure.supxlabel("AUC-ROC, mean and 95 % interval", fontsize=10)
+    return figure
 
 
 def _bars(league: pd.DataFrame) -> Figure:

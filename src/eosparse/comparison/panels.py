@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from eosparse.comparison import adbench, contamination, labels
+from eosparse.comparison import adbench, contamination, labels, limits
 from eosparse.comparison.data_folder import DataFolder
 from eosparse.comparison.units import Grid, Plan
 
@@ -47,6 +47,7 @@ PANELS: dict[str, Panel] = {
     "h": Panel("Wrong labels: longevity", (partial(labels.panel, "h"),), ("longevity.npz",)),
     "i": Panel("Wrong labels: Pollen's cells", (partial(labels.panel, "i"),), ("pollen2014.npz",)),
     "harder": Panel("Clustered and radial outliers up to 45 %", (_drawn(contamination.harder),)),
+    "limits": Panel("Tables on which EOS should lose", (_drawn(limits.grid),)),
     "adbench": Panel("Real tables: the ADBench sets", (adbench.grid,), ("adbench",)),
     "labels": Panel("Wrong labels: other data", (labels.others, labels.finding)),
 }

@@ -129,6 +129,7 @@ _SHOWN = {
     "c": ("rows", ("seconds",)),
     "d": ("rows", ("precision", "recall", "AUC-ROC")),
     "e": ("columns", ("precision", "recall", "F1", "precision at count", "error of Σ", "seconds")),
+    "limits": ("table", ("precision", "recall", "precision at count", "AUC-ROC")),
     "f": ("share", ("precision", "recall", "F1", "precision at count", "error of Σ", "seconds")),
 }
 
@@ -144,7 +145,7 @@ def _page(
 ) -> str:
     parts = ["# Results", _introduction(plan, made)]
     if notes:
-        parts.append("Not run: " + " ".join(notes))
+        parts += [f"**Note.** {note}" for note in notes]
     if "nine" in pictures:
         parts.append(f"![The nine panels]({pictures['nine']})")
     for name in names:
