@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics
 
-from eosparse.comparison.adbench import league
+from eosparse.comparison.adbench import SHRUNK, league
 from eosparse.comparison.intervals import half_interval, paired, summarise
 from eosparse.comparison.measures import Finding, estimation_errors, measures
 from eosparse.comparison.tables import crossed, markdown, table
@@ -123,21 +123,25 @@ def test_markdown_cells_cannot_break_the_table():
     assert text.splitlines() == ["| a |", "| --- |", "| x\\|y z |"]
 
 
-def test_league_ranks_what_did_not_finish_last():
+def test_league_compares_on_the_same_sets():
     rows = pd.DataFrame(
         {
-            "set": ["s", "s", "t"],
-            "method": ["one", "two", "one"],
-            "AUC-ROC": [0.9, 0.8, 0.7],
-            "AUC-PR": [0.5, 0.4, 0.3],
-            "seconds": [1.0, 2.0, 3.0],
+            "set": ["s", "t", "s", "s", "t"],
+            "method": ["one", "one", "two", SHRUNK, SHRUNK],
+            "AUC-ROC": [0.9, 0.7, 0.95, 0.8, 0.5],
+            "AUC-PR": [0.5, 0.3, 0.4, 0.5, 0.5],
+            "seconds": [1.0, 3.0, 2.0, 1.0, 1.0],
         }
     )
     published = pd.DataFrame({"three": [85.0, 60.0, 1.0]}, index=["s", "t", "another"])
     table = league(rows, published).set_index("method")
     assert table.loc["one", "AUC-ROC"] == pytest.approx(80.0)
-    assert table.loc["one", "mean rank"] == 1.0
-    assert table.loc["two", "sets"] == 1
-    assert table.loc["two", "mean rank"] == 3.0
+    assert table.loc["one", "mean rank"] == 1.5
+    # Best on the only set that it finished, but last: its mean is not of the same sets.
+    assert table.index[-1] == "two"
+    assert table.loc["two", "less ours"] == pytest.approx(15.0)
+    assert table.loc["one", "less ours"] == pytest.approx(15.0)
+    half = stats.t.ppf(0.975, 1) * np.std([10.0, 20.0], ddof=1) / np.sqrt(2)
+    assert table.loc["one", "±"] == pytest.approx(half)
     assert table.loc["three (published)", "AUC-ROC"] == 72.5
     assert table.loc["one", "seconds"] == 4.0

@@ -9,6 +9,7 @@ import pandas as pd
 
 from eosparse.comparison.contamination import timed
 from eosparse.comparison.data_folder import DataFolder
+from eosparse.comparison.intervals import half_interval
 from eosparse.comparison.measures import measures
 from eosparse.comparison.peers import EOS, PEERS, Find, eos_with, warmed
 from eosparse.comparison.store import Row
@@ -64,19 +65,23 @@ def grid(quick: bool, data: DataFolder) -> Grid:
 
 
 def league(rows: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
-    """Return one line per method: means over sets, mean rank, time, with the published ones.
+    """Return one line per method: means over sets, in percent, with the published ones.
 
-    Ranks are those of AUC-ROC among all methods on each set. A method that did not finish a set
-    shares the last rank there and is left out of its own mean; the number of sets says so.
+    Means over different sets cannot be compared: methods that did not finish all come last, and
+    ``less ours`` is the mean difference to `SHRUNK` on the sets that both finished, with the half
+    interval over sets. Ranks are those of AUC-ROC; where a method did not finish, it shares the
+    last one.
     """
     means = rows.groupby(["set", "method"], sort=False)[["AUC-ROC", "AUC-PR", "seconds"]].mean()
     wide = 100 * means["AUC-ROC"].unstack()
     if published is not None:
         known = published.loc[published.index.isin(wide.index)].add_suffix(" (published)")
         wide = wide.join(known)
-    ranks = wide.rank(axis=1, ascending=False, na_option="bottom").mean()
-    table = pd.DataFrame({"AUC-ROC": wide.mean(), "mean rank": ranks, "sets": wide.count()})
+    table = pd.DataFrame({"AUC-ROC": wide.mean(), "sets": wide.count()})
+    if SHRUNK in wide:
+        gaps = wide.sub(wide[SHRUNK], axis=0).drop(columns=SHRUNK)
+        table["less ours"], table["±"] = gaps.mean(), gaps.apply(half_interval)
+    table["mean rank"] = wide.rank(axis=1, ascending=False, na_option="bottom").mean()
     table["AUC-PR"] = 100 * means["AUC-PR"].unstack().mean()
     table["seconds"] = means["seconds"].unstack().sum()
-    table = table[["AUC-ROC", "AUC-PR", "mean rank", "seconds", "sets"]]
-    return table.sort_values("AUC-ROC", ascending=False).reset_index(names="method")
+    return table.sort_values(["sets", "AUC-ROC"], ascending=False).reset_index(names="method")

@@ -270,9 +270,10 @@ def _small_multiples(table: pd.DataFrame, down: list[str], across: str, x: str, 
                 chosen &= table[column] == value
             lines(axes[i, j], table[chosen], x, y, look)
             axes[i, j].set_title(f"{', '.join(map(str, kind))}; {across} {size}", fontsize=9)
+            axes[i, j].set(xlabel=x, ylabel=y)
             axes[i, j].label_outer()
-    figure.supxlabel(x, fontsize=10)
-    figure.supylabel(y, fontsize=10)
+    # Intervals of few repetitions may reach beyond what a share can be.
+    axes[0, 0].set_ylim(-0.03, 1.05)
     _shared_legend(figure, list(axes.flat), "outside lower center")
     return figure
 
@@ -307,24 +308,21 @@ def _dots(table: pd.DataFrame) -> Figure:
 
 
 def _bars(league: pd.DataFrame) -> Figure:
-    """Draw mean AUC-ROC: ours, peers run here, and published ones; shorter bars are worse."""
-    shown = league.sort_values("AUC-ROC")
+    """Draw mean AUC-ROC of the methods that finished all sets; the scale begins at chance."""
+    shown = league[league["sets"] == league["sets"].max()].sort_values("AUC-ROC")
     names = shown["method"].astype(str)
     is_ours = names.str.startswith("EOS")
     is_published = names.str.endswith("(published)")
     colours = np.where(is_ours, _OURS, np.where(is_published, "#BBBBBB", "#0072B2"))
     figure: Figure
-    figure, ((ax,),) = _subplots(1, 1, (8, 0.24 * len(shown) + 1))
-    full = shown["sets"] == shown["sets"].max()
-    ax.barh(
-        [f"{name}{'' if whole else f' ({n} sets)'}"
-         for name, whole, n in zip(names, full, shown["sets"], strict=True)],
-        shown["AUC-ROC"], color=colours,
-    )  # fmt: skip
-    ax.set(xlabel="mean AUC-ROC, %", xlim=(40, 85))
+    figure, ((ax,),) = _subplots(1, 1, (8, 0.22 * len(shown) + 1))
+    ax.barh(names, shown["AUC-ROC"], color=colours)
+    for place, value in enumerate(shown["AUC-ROC"]):
+        ax.text(value + 0.2, place, f"{value:.1f}", va="center", fontsize=7)
+    ax.set(xlabel="mean AUC-ROC, %", xlim=(50, max(80, shown["AUC-ROC"].max() + 3)))
     ax.tick_params(axis="y", labelsize=8)
     ax.margins(y=0.01)
-    ax.set_title("orange: ours; blue: run here; grey: published", fontsize=9)
+    ax.set_title("orange: ours; blue: run here; grey: published; all sets finished", fontsize=9)
     return figure
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from eosparse.comparison import figures
-from eosparse.comparison.adbench import league
+from eosparse.comparison.adbench import SHRUNK, league
 from eosparse.comparison.data_folder import DataFolder
 from eosparse.comparison.intervals import paired
 from eosparse.comparison.panels import PANELS, grids_of
@@ -263,12 +263,13 @@ def _harder_parts(contents: pd.DataFrame, plan: Plan) -> list[str]:
 
 def _adbench_parts(tables: dict[str, pd.DataFrame]) -> list[str]:
     shown = tables["adbench"].copy()
-    for column, digits in (("AUC-ROC", 2), ("AUC-PR", 2), ("mean rank", 1), ("seconds", 1)):
-        if column in shown:
-            shown[column] = ["" if pd.isna(v) else f"{v:.{digits}f}" for v in shown[column]]
+    for column in shown.columns.difference(["method", "sets"]):
+        shown[column] = ["" if pd.isna(value) else f"{value:.2f}" for value in shown[column]]
     said = (
-        "Means over sets, in percent. Methods that draw random numbers ran with several seeds. "
-        "Seconds are the sum over sets."
+        f"Means over sets, in percent; *less ours* is the difference to {SHRUNK}, on the sets that "
+        "both finished, ± half of its 95 % interval over sets. Methods that did not finish all "
+        "sets come last: their means are of other sets. Methods that draw random numbers ran with up "
+        "to five seeds. Seconds are the sum over finished sets."
     )
     return [
         f"{said}\n\n" + markdown(shown),
