@@ -7,8 +7,9 @@ import pandas as pd
 from benchmarks.reporting import Row, report, run_units
 from eosparse.comparison.adbench import SHRUNK, grid, judge, league
 from eosparse.comparison.data_folder import DataFolder
-from eosparse.comparison.peers import EOS
-from eosparse.comparison.units import OK, attempt
+from eosparse.comparison.ledger import OK
+from eosparse.comparison.peers import EOS, warm
+from eosparse.comparison.units import attempt
 
 _METHODS = (SHRUNK, EOS, "isolation forest", "FastMCD (scikit-learn)")
 _LIMIT = 3600.0
@@ -16,8 +17,8 @@ _LIMIT = 3600.0
 _MOST_COLUMNS_MCD = "17_InternetAds"
 
 
-def unit(set: str, folder: str, method: str) -> list[Row]:
-    row = attempt(judge, {"set": set, "folder": folder}, method, 0, _LIMIT)
+def unit(set: str, method: str) -> list[Row]:
+    row = attempt(warm, judge, {"set": set}, method, 0, _LIMIT)
     return [{"set": set, "method": method} | row]
 
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from benchmarks.reporting import Row, report, run_resumable, summarise
-from eosparse.comparison.data_folder import DataFolder
 from eosparse.comparison.label_sets import available
 from eosparse.comparison.labels import RANKINGS, find_wrong
 
 
 def unit(data: str, p: float, learner: str, repetition: int) -> list[Row]:
     setting = {"data": data, "p": p, "learner": learner}
-    place = {"folder": str(DataFolder.given(None).path)}
-    return [
-        setting | {"method": name} | find_wrong(setting | place, name, repetition)
-        for name in RANKINGS
-    ]
+    return [setting | {"method": name} | find_wrong(setting, name, repetition) for name in RANKINGS]
 
 
 def run(scale: float) -> None:

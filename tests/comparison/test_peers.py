@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from eosparse.comparison import peers
 from eosparse.comparison.in_r import fitted_in_r, missing_in_r
@@ -14,18 +15,20 @@ def test_each_finds_plain_outliers(name):
     peer = PEERS[name]
     if (reason := peer.missing()) is not None:
         pytest.skip(reason)
-    X, truth = make_contaminated(300, 4, 0.05, random_state=0)
+    X, truth = make_contaminated(300, 4, 0.01, random_state=0)
     finding = peer.find(X, 0)
     assert finding.scores.shape == finding.flagged.shape == (300,)
     assert finding.flagged.dtype == bool
     # Higher is more outlying, for all of them.
-    assert finding.scores[truth].mean() > finding.scores[~truth].mean()
+    assert roc_auc_score(truth, finding.scores) > 0.95
     if finding.covariance is not None:
         assert finding.covariance.shape == (4, 4)
 
 
 @pytest.mark.parametrize("name", [name for name, peer in PEERS.items() if not peer.is_random])
 def test_those_said_to_be_deterministic_are(name):
+    if (reason := PEERS[name].missing()) is not None:
+        pytest.skip(reason)
     X, _ = make_contaminated(120, 3, 0.1, random_state=1)
     one, other = (PEERS[name].find(X, seed) for seed in (0, 1))
     assert np.array_equal(one.scores, other.scores)

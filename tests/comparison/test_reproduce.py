@@ -13,14 +13,22 @@ import pytest
 from typer.testing import CliRunner
 
 from eosparse.cli.app import app
-from eosparse.comparison import panels, results
+from eosparse.comparison import panels, results, tables
 from eosparse.comparison.data_folder import SOURCES, DataFolder
 from eosparse.comparison.label_sets import load, split, spoilt
+from eosparse.comparison.labels import CLASSIFIERS
+from eosparse.comparison.ledger import OK, Plan
 from eosparse.comparison.panels import PANELS
-from eosparse.comparison.units import OK, Plan
+from eosparse.comparison.results import Run
 from eosparse.datasets import make_contaminated
 
 PNG, SVG = b"\x89PNG", b"<?xml"
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    """The command sets it for its workers."""
+    monkeypatch.setenv("EOSPARSE_DATA", "")
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +101,45 @@ def test_missing_data_are_named_and_the_rest_runs(tmp_path):
     assert SOURCES["adbench"].split(",")[0] in outcome.output
     assert str(empty) in outcome.output
     assert (out / "panel_a.png").exists()
-    assert "h: longevity.npz is missing" in (out / "README.md").read_text(encoding="utf-8")
+    page = (out / "README.md").read_text(encoding="utf-8")
+    assert "Panel h is left out: longevity.npz is missing" in page
+
+
+def test_nothing_to_run_is_an_error_and_writes_nothing(tmp_path):
+    out = tmp_path / "out"
+    outcome = CliRunner().invoke(
+        app, ["reproduce", "h", "--data", str(tmp_path), "--out", str(out)]
+    )
+    assert outcome.exit_code == 1
+    assert not out.exists()
+
+
+@pytest.mark.usefixtures("shortened")
+def test_methods_that_cannot_run_are_listed_as_not_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        panels, "why_not", lambda m: "Rscript is not installed" if m.endswith("(R)") else None
+    )
+    monkeypatch.setattr(tables, "why_not", panels.why_not)
+    outcome = CliRunner().invoke(app, ["reproduce", "limits", "--out", str(tmp_path)])
+    assert outcome.exit_code == 0, outcome.output
+    status = pd.read_csv(tmp_path / "limits.csv").set_index("method")["status"]
+    assert status["OGK (R)"] == "not run: Rscript is not installed"
+    assert "OGK (R)" not in (tmp_path / "units.jsonl").read_text()
+
+
+@pytest.mark.usefixtures("shortened")
+def test_a_page_can_be_written_of_nothing_and_of_little(tmp_path, data):
+    def run(rows):
+        return Run(
+            tmp_path, tuple(PANELS), rows, DataFolder(data), panels.QUICK, True, {"command": "x"}
+        )
+
+    results.write(run([]))
+    assert "not run yet" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    setting = {"data": "wdbc", "noise": "exact", "p": 0.0}
+    unit = {"grid": "g", "setting": setting, "method": "LDA", "repetition": 0}
+    results.write(run([unit | {"status": OK, "took": 1.0, "AUC": 0.9, "seconds": 0.1}]))
+    assert "| LDA | 0.900 |" in (tmp_path / "README.md").read_text(encoding="utf-8")
 
 
 def test_unknown_panels_are_refused():
@@ -149,6 +195,11 @@ def test_compare_prints_the_table_of_all_peers(own, tmp_path):
     [
         (lambda t: t, ["--truth", "nothing"], "no column 'nothing'"),
         (lambda t: t, ["--truth", "bad", "--outlier", "maybe"], "Say"),
+        (
+            lambda t: t.assign(bad=np.where(t["bad"] == "yes", -1, 1)),
+            ["--truth", "bad"],
+            "say which means an outlier",
+        ),
         (lambda t: t.assign(bad=None), ["--truth", "bad"], "'bad' is empty in row 0"),
         (
             lambda t: t.assign(age=t["age"].where(t.index != 7)),
@@ -190,3 +241,11 @@ def test_splits_are_seeded_and_leave_test_labels_alone():
 def test_a_set_that_is_missing_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"neurons\.npz is missing"):
         load("neurons", DataFolder(tmp_path))
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name.endswith("by CV")])
+def test_what_is_tuned_is_tuned(name):
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 2
+    model = CLASSIFIERS[name]().fit(rng.normal(size=(90, 3)) + y[:, None], y)
+    assert np.isfinite(model.cv_results_["mean_test_score"]).all()

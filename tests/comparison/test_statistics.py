@@ -10,9 +10,14 @@ from sklearn import metrics
 
 from eosparse.comparison.adbench import SHRUNK, league
 from eosparse.comparison.intervals import half_interval, paired, summarise
-from eosparse.comparison.measures import Finding, estimation_errors, measures
+from eosparse.comparison.ledger import OK, TOO_SLOW, Grid
+from eosparse.comparison.measures import (
+    Finding,
+    estimation_errors,
+    measures,
+    precision_at_count,
+)
 from eosparse.comparison.tables import crossed, markdown, table
-from eosparse.comparison.units import OK, TOO_SLOW, Grid
 
 
 @settings(deadline=None)
@@ -70,6 +75,18 @@ def test_measures_are_scikit_learns(seed):
     assert found["AUC-PR"] == metrics.average_precision_score(truth, scores)
     top = np.argsort(-scores)[: truth.sum()]
     assert found["precision at count"] == truth[top].mean()
+
+
+def test_ties_at_the_cut_count_by_their_mean():
+    truth = np.array([True, True, False, False])
+    assert precision_at_count(np.zeros(4), truth) == 0.5
+    assert precision_at_count(np.array([3.0, 1.0, 1.0, 1.0]), truth) == pytest.approx(2 / 3)
+    assert precision_at_count(np.array([3.0, 2.0, 1.0, 1.0]), truth) == 1.0
+
+
+def test_scores_that_are_no_numbers_are_a_failure():
+    with pytest.raises(ValueError, match="1 scores"):
+        measures(Finding(np.array([0.0, np.nan]), np.zeros(2, bool)), np.array([True, False]))
 
 
 def test_scores_that_overflow_are_most_outlying():
@@ -139,8 +156,8 @@ def test_league_compares_on_the_same_sets():
     assert table.loc["one", "mean rank"] == 1.5
     # Best on the only set that it finished, but last: its mean is not of the same sets.
     assert table.index[-1] == "two"
-    assert table.loc["two", "less ours"] == pytest.approx(15.0)
-    assert table.loc["one", "less ours"] == pytest.approx(15.0)
+    assert table.loc["two", "minus EOS"] == pytest.approx(15.0)
+    assert table.loc["one", "minus EOS"] == pytest.approx(15.0)
     half = stats.t.ppf(0.975, 1) * np.std([10.0, 20.0], ddof=1) / np.sqrt(2)
     assert table.loc["one", "±"] == pytest.approx(half)
     assert table.loc["three (published)", "AUC-ROC"] == 72.5

@@ -9,11 +9,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import psutil
 import pytest
 from unit_work import grid
 
+from eosparse.comparison import units
+from eosparse.comparison.ledger import FAILED, OK, TOO_SLOW, Ledger, Plan
 from eosparse.comparison.store import OtherRunError, Store
-from eosparse.comparison.units import FAILED, OK, TOO_SLOW, Ledger, Plan, run_grids
+from eosparse.comparison.units import run_grids
 
 PLAN = Plan(repetitions=3, least=3, budget=10.0, limit=30.0)
 
@@ -54,40 +57,56 @@ def test_what_goes_wrong_is_a_row_that_says_so(store, tmp_path):
     assert "ended" in by_method["dies"]["reason"]
 
 
-def test_a_method_over_the_limit_is_stopped_and_not_tried_at_like_settings(store, tmp_path):
+def test_a_method_over_the_limit_is_stopped_and_not_tried_again(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(units, "_SECONDS_TO_LOAD", 0.0)
     rows = run(store, [grid(tmp_path, ("slow", "good"))], Plan(2, 2, 10.0, 2.0))
     slow = [row for row in rows if row["method"] == "slow"]
-    # Both settings may have been handed out before the first was stopped.
+    # Some may have been handed out before the first was stopped.
     assert {row["status"] for row in slow} == {TOO_SLOW}
-    assert len(slow) <= 2
+    assert len(slow) < 4
     assert sum(row["method"] == "good" for row in rows) == 4
 
 
-def test_slow_methods_get_fewer_repetitions(tmp_path):
-    ledger = Ledger(Plan(repetitions=50, least=3, budget=10.0, limit=60.0))
-    one = grid(tmp_path)
+def row(unit, took, status=OK):
+    return unit.row | {"status": status, "took": took}
 
-    def repetitions(seconds):
-        setting = one.settings[0]
-        method = f"takes {seconds}"
-        for repetition in range(50):
-            if not ledger.wants(one, setting, method, repetition):
-                return repetition
-            ledger.enter(
-                {"grid": "g", "setting": setting, "method": method, "repetition": repetition}
-                | {"status": OK, "took": seconds}
-            )
-        return 50
 
-    assert repetitions(0.1) == 50
-    assert repetitions(1.0) == 10
-    assert repetitions(9.0) == 3
+@pytest.mark.parametrize(("seconds", "wanted"), [(0.1, 50), (1.0, 10), (9.0, 3)])
+def test_slow_methods_get_fewer_repetitions(tmp_path, seconds, wanted):
+    one = grid(tmp_path, n_settings=1)
+    ledger = Ledger([one], Plan(repetitions=50, least=3, budget=10.0, limit=60.0))
+    count = 0
+    for unit in ledger.wanted():
+        ledger.enter(row(unit, seconds))
+        count += 1
+    assert count == wanted
+    assert ledger.seconds_left() == 0.0
+
+
+def test_a_method_too_slow_at_one_setting_is_still_repeated_at_smaller_ones(tmp_path):
+    one = grid(tmp_path, n_settings=3)
+    ledger = Ledger([one], Plan(repetitions=4, least=4, budget=10.0, limit=5.0))
+    seen = Counter()
+    for unit in ledger.wanted():
+        seen[unit.setting["x"]] += 1
+        slow = unit.setting["x"] == 1
+        ledger.enter(row(unit, 5.0 if slow else 0.1, TOO_SLOW if slow else OK))
+    assert seen == {0: 4, 1: 1}
+
+
+def test_settings_of_another_family_are_tried(tmp_path):
+    one = grid(tmp_path, n_settings=3, family=("x",))
+    ledger = Ledger([one], Plan(repetitions=2, least=2, budget=10.0, limit=5.0))
+    seen = Counter()
+    for unit in ledger.wanted():
+        seen[unit.setting["x"]] += 1
+        ledger.enter(row(unit, 5.0, TOO_SLOW if unit.setting["x"] == 0 else OK))
+    assert seen == {0: 1, 1: 2, 2: 2}
 
 
 def test_time_left_falls_to_zero(store, tmp_path):
     left = []
     run(store, [grid(tmp_path)], observe=lambda standing: left.append(standing.seconds_left))
-    assert len(left) == 6
     assert left[-1] == 0.0
 
 
@@ -95,17 +114,17 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     script = Path(__file__).with_name("unit_work.py")
     command = [sys.executable, str(script), str(tmp_path)]
     process = subprocess.Popen(command, start_new_session=True)
-    units = tmp_path / "units.jsonl"
+    kept = tmp_path / "units.jsonl"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        if units.exists() and len(units.read_text().splitlines()) >= 8:
+        if kept.exists() and len(kept.read_text().splitlines()) >= 8:
             break
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     before = Store(tmp_path).kept()
     assert 8 <= len(before) < 30
-    with units.open("a") as file:
+    with kept.open("a") as file:
         file.write('{"grid": "g", "cut o')  # a line that the kill left unfinished
 
     subprocess.run(command, check=True, timeout=120)
@@ -119,6 +138,29 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     assert sum(begun.values()) - 30 <= 2
     kept_before = {f"{row['setting']['x']} good {row['repetition']}" for row in before}
     assert all(begun[unit] == 1 for unit in kept_before)
+
+
+def test_workers_end_when_only_the_parent_is_killed(tmp_path):
+    script = Path(__file__).with_name("unit_work.py")
+    process = subprocess.Popen([sys.executable, str(script), str(tmp_path)])
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "units.jsonl").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.wait()
+    assert workers
+    _, alive = psutil.wait_procs(workers, timeout=20)
+    assert alive == []
+
+
+def test_a_damaged_line_is_named(store, tmp_path):
+    run(store, [grid(tmp_path)])
+    path = store.folder / "units.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], lines[1][:20], *lines[2:]]) + "\n")
+    with pytest.raises(OtherRunError, match=r"line 2 of .* is damaged"):
+        store.kept()
 
 
 def test_two_runs_do_not_share_a_folder(store):

@@ -5,8 +5,9 @@ import sys
 import time
 from pathlib import Path
 
+from eosparse.comparison.ledger import Grid, Plan
 from eosparse.comparison.store import Store
-from eosparse.comparison.units import Grid, Plan, run_grids
+from eosparse.comparison.units import run_grids
 
 
 def noted(setting, method, repetition):

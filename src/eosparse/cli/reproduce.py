@@ -16,14 +16,14 @@ from eosparse.cli.progress import shown_progress
 
 if TYPE_CHECKING:
     from eosparse.comparison.data_folder import DataFolder
+    from eosparse.comparison.ledger import Grid, Plan
     from eosparse.comparison.store import Store
-    from eosparse.comparison.units import Grid, Plan
 
 
 def reproduce(
     panels: Annotated[
         list[str] | None,
-        typer.Argument(help="a to i, harder, adbench, labels; all if none is named."),
+        typer.Argument(help="a to i, harder, limits, adbench, labels; all if none is named."),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full/--quick", help="50 repetitions (hours), or a few (minutes).")
@@ -48,8 +48,8 @@ def reproduce(
     with bench_needed():
         from eosparse.comparison import panels as all_panels
         from eosparse.comparison.data_folder import DataFolder
-        from eosparse.comparison.machine import describe
-        from eosparse.comparison.results import write
+        from eosparse.comparison.machine import describe, fingerprint
+        from eosparse.comparison.results import Run, write
         from eosparse.comparison.store import OtherRunError, Store
 
     source = DataFolder.given(data)
@@ -57,12 +57,16 @@ def reproduce(
     mode = "full" if full else "quick"
     plan = all_panels.FULL if full else all_panels.QUICK
     store = Store(out or Path("results") / mode)
+    os.environ["EOSPARSE_DATA"] = str(source.path.resolve())  # where workers look
+    made_with = {"eosparse": eosparse.__version__, "mode": mode, "plan": str(plan)} | fingerprint()
     try:
-        with store.opened({"eosparse": eosparse.__version__, "mode": mode}, fresh=fresh):
-            stopped = _ran(all_panels.grids_of(names, not full, source), plan, store, workers)
+        with store.opened(made_with, fresh=fresh):
+            grids = [all_panels.runnable(g) for g in all_panels.grids_of(names, not full, source)]
+            stopped = _ran(grids, plan, store, workers)
             notes += ["The run was stopped; what is not there yet says so."] * stopped
-            made = describe(shlex.join(["eosparse", *sys.argv[1:]]))
-            write(store.folder, names, store.kept(), source, plan, not full, made, notes)
+            made = describe(shlex.join(["eosparse", *sys.argv[1:]]), workers)
+            kept, told = store.kept(), tuple(notes)
+            write(Run(store.folder, tuple(names), kept, source, plan, not full, made, told))
     except OtherRunError as error:
         raise typer.BadParameter(str(error)) from None
     typer.echo(f"Results: {store.folder / 'README.md'}")
@@ -91,9 +95,14 @@ def _runnable(wanted: list[str] | None, source: DataFolder) -> tuple[list[str], 
     if unknown := [name for name in names if name not in PANELS]:
         raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(PANELS)}.")
     lacking = {name: source.missing(PANELS[name].needs) for name in names}
-    notes = [f"{name}: {said}" for name, said in lacking.items() if said is not None]
+    notes = [f"Panel {name} is left out: {said}" for name, said in lacking.items() if said]
+    runnable = [name for name in names if lacking[name] is None]
+    used = dict.fromkeys(file for name in runnable for file in PANELS[name].uses)
+    if (missing := source.missing(used)) is not None:
+        notes.append(f"A part is left out: {missing}")
     for note in notes:
-        typer.echo(f"Left out: panel {note}", err=True)
-    if (missing := source.missing(["paper_figure_values.csv"])) is not None:
-        typer.echo(f"The paper's own values are not drawn: {missing}", err=True)
-    return [name for name in names if lacking[name] is None], notes
+        typer.echo(note, err=True)
+    if not runnable:
+        typer.echo("There is nothing to run.", err=True)
+        raise typer.Exit(1)
+    return runnable, notes

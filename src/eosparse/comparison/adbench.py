@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from eosparse.comparison.contamination import timed
 from eosparse.comparison.data_folder import DataFolder
 from eosparse.comparison.intervals import half_interval
+from eosparse.comparison.ledger import Grid, Setting
 from eosparse.comparison.measures import measures
-from eosparse.comparison.peers import EOS, PEERS, Find, eos_with, warmed
+from eosparse.comparison.peers import EOS, PEERS, Find, eos_with, timed, warm
 from eosparse.comparison.store import Row
-from eosparse.comparison.units import Grid, Setting
 from eosparse.core import BoolArray, FloatArray
 
 # Real tables are not Gaussian, and many have several groups. A little shrinkage keeps directions of
@@ -39,7 +38,8 @@ def judge_as_given(setting: Setting, method: str, repetition: int) -> Row:
 
 def judge(setting: Setting, method: str, repetition: int) -> Row:
     """Let a method judge a set, standardised."""
-    return _judged(*load(Path(setting["folder"]) / f"{setting['set']}.npz"), method, repetition)
+    folder = DataFolder.given(None).path / "adbench"
+    return _judged(*load(folder / f"{setting['set']}.npz"), method, repetition)
 
 
 def _judged(X: FloatArray, truth: BoolArray, method: str, repetition: int) -> Row:
@@ -48,7 +48,7 @@ def _judged(X: FloatArray, truth: BoolArray, method: str, repetition: int) -> Ro
 
 
 def _finder(method: str) -> Find:
-    return eos_with(**SETTING) if method == SHRUNK else warmed(method).find
+    return eos_with(**SETTING) if method == SHRUNK else PEERS[method].find
 
 
 def grid(quick: bool, data: DataFolder) -> Grid:
@@ -57,20 +57,19 @@ def grid(quick: bool, data: DataFolder) -> Grid:
     paths = sorted(folder.glob("*.npz"), key=lambda path: path.stat().st_size)
     if quick:
         paths = [path for path in paths if path.stat().st_size < 30_000]
-    place = str(folder.resolve())
-    settings = tuple({"set": path.stem, "folder": place} for path in paths)
+    settings = tuple({"set": path.stem} for path in paths)
     once = (SHRUNK, *(name for name, peer in PEERS.items() if not peer.is_random))
     methods = (EOS, SHRUNK, *(name for name in PEERS if name != EOS))
-    return Grid("adbench", settings, methods, judge, ("set",), repetitions=5, once=once)
+    return Grid("adbench", settings, methods, judge, warm, ("set",), 5, once)
 
 
 def league(rows: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
     """Return one line per method: means over sets, in percent, with the published ones.
 
     Means over different sets cannot be compared: methods that did not finish all come last, and
-    ``less ours`` is the mean difference to `SHRUNK` on the sets that both finished, with the half
-    interval over sets. Ranks are those of AUC-ROC; where a method did not finish, it shares the
-    last one.
+    ``minus EOS`` is the mean difference to `SHRUNK` on the sets that both finished, with the half
+    interval over sets. Ranks are those of AUC-ROC; where a method run here did not finish, it
+    shares the last one.
     """
     means = rows.groupby(["set", "method"], sort=False)[["AUC-ROC", "AUC-PR", "seconds"]].mean()
     wide = 100 * means["AUC-ROC"].unstack()
@@ -80,8 +79,10 @@ def league(rows: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
     table = pd.DataFrame({"AUC-ROC": wide.mean(), "sets": wide.count()})
     if SHRUNK in wide:
         gaps = wide.sub(wide[SHRUNK], axis=0).drop(columns=SHRUNK)
-        table["less ours"], table["±"] = gaps.mean(), gaps.apply(half_interval)
-    table["mean rank"] = wide.rank(axis=1, ascending=False, na_option="bottom").mean()
+        table["minus EOS"], table["±"] = gaps.mean(), gaps.apply(half_interval)
+    ranks = wide.rank(axis=1, ascending=False, na_option="bottom")
+    is_unknown = wide.isna() & wide.columns.str.endswith("(published)")
+    table["mean rank"] = ranks.mask(is_unknown).mean()
     table["AUC-PR"] = 100 * means["AUC-PR"].unstack().mean()
     table["seconds"] = means["seconds"].unstack().sum()
     return table.sort_values(["sets", "AUC-ROC"], ascending=False).reset_index(names="method")

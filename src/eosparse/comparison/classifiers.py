@@ -46,7 +46,7 @@ def boosting() -> Any:
 
 def by_cv(estimator: Any, **grid: Any) -> Any:
     """Return an estimator tuned on the labels as they are."""
-    return GridSearchCV(estimator, grid, scoring="roc_auc_ovr", cv=5)
+    return GridSearchCV(estimator, grid, scoring=area, cv=5, error_score="raise")
 
 
 def clean_learning() -> Any:
@@ -103,7 +103,7 @@ PLAIN = {
     "EOS(forest)": "forest",
     "EOS(boosting)": "boosting",
 }
-OURS = tuple(PLAIN)
+OURS = (*PLAIN, "EOS+eSPA, by CV")
 # On thousands of columns these take minutes per fit.
 NOT_ON_WIDE = (
     "EOS+eSPA, by CV",

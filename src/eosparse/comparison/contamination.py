@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 import numpy as np
 
-from eosparse.comparison.measures import Finding, estimation_errors, measures
-from eosparse.comparison.peers import EOS, PEERS, Find, eos_as_the_author, warmed
+from eosparse.comparison.ledger import Grid, Setting
+from eosparse.comparison.measures import estimation_errors, measures
+from eosparse.comparison.peers import (
+    AS_THE_AUTHOR,
+    EOS,
+    PEERS,
+    Find,
+    eos_as_the_author,
+    timed,
+    warm,
+)
 from eosparse.comparison.store import Row
-from eosparse.comparison.units import Grid, Setting
 from eosparse.core import CollapseError, FloatArray
 from eosparse.datasets import make_contaminated
 from eosparse.datasets.contaminated import inlier_covariance
@@ -60,18 +67,7 @@ def find_outliers(setting: Setting, method: str, repetition: int) -> Row:
 
 
 def _finder(setting: Setting, method: str) -> Find:
-    if method == AUTHOR:
-        warmed(EOS)
-        return eos_as_the_author(setting["alpha"])
-    return warmed(method).find
-
-
-def timed(find: Find, X: FloatArray, seed: int) -> tuple[Finding, float]:
-    """Return what a method finds, and its processor time."""
-    begun = time.process_time()
-    finding = find(X, seed)
-    spent = time.process_time() - begun
-    return finding, spent if finding.seconds is None else finding.seconds
+    return eos_as_the_author(setting["alpha"]) if method == AUTHOR else PEERS[method].find
 
 
 def _settings(
@@ -95,21 +91,21 @@ def panel_c(quick: bool) -> Grid:
     """Rows from 250 to 128,000: cost (C) and precision (D)."""
     sizes = (250, 1000, 2000) if quick else _SIZES
     settings = [_settings(n, 100, 0.02) | {"alpha": _SIZES[n]} for n in sizes]
-    return Grid("c", tuple(settings), METHODS, find_outliers, ("scarce",))
+    return Grid("c", tuple(settings), METHODS, find_outliers, warm, ("scarce",))
 
 
 def panel_e(quick: bool) -> Grid:
     """Columns from 3 to 1000."""
     columns = (3, 10, 50) if quick else _COLUMNS
     settings = [_settings(2000, d, 0.02) | {"alpha": _COLUMNS[d]} for d in columns]
-    return Grid("e", tuple(settings), METHODS, find_outliers, ("scarce",))
+    return Grid("e", tuple(settings), METHODS, find_outliers, warm, ("scarce",))
 
 
 def panel_f(quick: bool) -> Grid:
     """Outliers from 1 % to 30 %."""
     shares = (0.02, 0.3) if quick else _SHARES
     settings = [_settings(1000, 150, p) | {"alpha": _SHARES[p]} for p in shares]
-    return Grid("f", tuple(settings), METHODS, find_outliers, ("scarce",))
+    return Grid("f", tuple(settings), METHODS, find_outliers, warm, ("scarce",))
 
 
 def harder(quick: bool) -> Grid:
@@ -122,15 +118,13 @@ def harder(quick: bool) -> Grid:
         for p in ((0.1, 0.45) if quick else (0.1, 0.3, 0.4, 0.45))
     ]
     methods = (EOS, *METHODS[2:])
-    return Grid("harder", tuple(settings), methods, find_outliers, ("columns",), repetitions=20)
+    return Grid("harder", tuple(settings), methods, find_outliers, warm, ("columns",), 20)
 
 
 def _weights(X: FloatArray, alpha: float) -> FloatArray:
     from eosparse import EOSDetector
 
-    detector = EOSDetector(
-        alpha, weight_cut=0.01, start="random", shrinkage=0.0, random_state=0, max_iter=1000
-    )
+    detector = EOSDetector(alpha, **AS_THE_AUTHOR, random_state=0)
     return len(X) * np.asarray(detector.fit(X).weights_)
 
 

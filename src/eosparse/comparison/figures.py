@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from eosparse.comparison.classifiers import PLAIN
 from eosparse.comparison.contamination import AUTHOR
 from eosparse.comparison.peers import EOS
 
@@ -35,21 +36,24 @@ Style = dict[str, Any]
 
 
 def styles(methods: list[str]) -> dict[str, Style]:
-    """Return how to draw each method: ours in one colour, thicker."""
-    ours = {"EOS": "-", AUTHOR: "--", "EOS+SPA": "-", "EOS+eSPA, by CV": "--", "SPA": ":"}
+    """Return how to draw each method: ours thicker, a learner like the same with EOS around it."""
+    ours = {EOS: "-", AUTHOR: "--", "EOS+SPA": "-", "EOS+eSPA, by CV": "--"}
+    peers = [m for m in methods if m not in ours and m not in PLAIN and m != "SPA"]
     found: dict[str, Style] = {}
-    peers = [method for method in methods if method not in ours]
     for index, method in enumerate(peers):
         found[method] = {
             "color": _COLOURS[index % len(_COLOURS)],
-            "linestyle": _LINES[index // len(_COLOURS) % len(_LINES)],
+            "linestyle": _LINES[1 + index // len(_COLOURS) % 3],
             "marker": _MARKERS[index % len(_MARKERS)],
             "linewidth": 1.1,
         }
+    bold = {"linestyle": "-", "linewidth": 2.2, "zorder": 5}
     for method in methods:
-        if method in ours:
-            line = {"color": _OURS, "linestyle": ours[method], "marker": "o"}
-            found[method] = line | {"linewidth": 2.2, "zorder": 5}
+        if method in ours or method == "SPA":
+            found[method] = bold | {"color": _OURS, "marker": "o"}
+            found[method]["linestyle"] = ours.get(method, ":")
+        elif method in PLAIN:
+            found[method] = found[PLAIN[method]] | bold
     return found
 
 
@@ -67,8 +71,14 @@ def lines(
         if mine.empty or (only and method not in only):
             continue
         ax.errorbar(
-            mine[x], mine[y], mine[f"{y} ±"].fillna(0.0), label=method, markersize=4, capsize=2,
+            mine[x], mine[y], mine[f"{y} ±"], label=method, markersize=4, capsize=2,
             elinewidth=0.8, **style,
+        )  # fmt: skip
+        unsure = mine[mine[f"{y} ±"].isna()]
+        # Hollow: one repetition, of which nothing is known.
+        ax.plot(
+            unsure[x], unsure[y], linestyle="none", marker=style["marker"], color=style["color"],
+            markersize=4, markerfacecolor="white", zorder=6,
         )  # fmt: skip
     ax.grid(alpha=0.25, linewidth=0.5)
 
@@ -133,7 +143,8 @@ def _over(
         table = tables[grid]
         look = styles(list(dict.fromkeys(table["method"])))
         lines(ax, table, x, y, look, _SPARSE if sparse else ())
-        published(ax, paper, figure, _EOS_THERE, "EOS in the paper")
+        where = " (another machine)" if y == "seconds" else ""
+        published(ax, paper, figure, _EOS_THERE, f"EOS in the paper{where}")
         ax.set(xlabel=label, ylabel=y if y != "seconds" else "processor time, s")
         if log_x:
             ax.set_xscale("log")
@@ -145,6 +156,19 @@ def _over(
     return draw
 
 
+def _draw_author(ax: Axes, paper: pd.DataFrame | None, figure: str, sparse: bool) -> None:
+    """Draw the author's curves: EOS+SPA, and unless few are wanted the others as grey lines."""
+    published(ax, paper, figure, "EOS+SPA", "EOS+SPA in the paper")
+    if paper is None or sparse:
+        return
+    mine = paper[(paper["figure"] == figure) & (paper["algorithm"] != "EOS+SPA")]
+    for index, (algorithm, curve) in enumerate(mine.groupby("algorithm", sort=False)):
+        ax.plot(
+            curve["x"], curve["y"], color="#999999", linewidth=0.9, marker=_MARKERS[index],
+            markersize=3, linestyle=_LINES[index % 4], label=f"{algorithm} in the paper",
+        )  # fmt: skip
+
+
 def _over_noise(letter: str, noise: str) -> Draw:
     """Return how to draw the area under the curve over the noise of labels."""
 
@@ -154,8 +178,8 @@ def _over_noise(letter: str, noise: str) -> Draw:
         mine = table[(table["noise"] == noise) | (table["p"] == 0)]
         look = styles(list(dict.fromkeys(table["method"])))
         lines(ax, mine, "p", "AUC", look, _SPARSE_LABELS if sparse else ())
-        if noise == "paper" and letter in "gh":
-            published(ax, paper, f"Fig_{letter.upper()}", "EOS+SPA", "EOS+SPA in the paper")
+        if noise == "paper" and letter in ("g", "h"):
+            _draw_author(ax, paper, f"Fig_{letter.upper()}", sparse)
         axis = "the paper's p" if noise == "paper" else "part of the labels that is wrong"
         ax.set(xlabel=axis, ylabel="AUC, right labels")
         means = mine["AUC"].dropna()
@@ -225,9 +249,9 @@ def _shared_legend(figure: Figure, axes: list[Axes], where: Any) -> None:
 
 def single(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure | None:
     """Return the figure of one panel with all methods; None if it has no results."""
-    if name == "finding" or not _has_results(tables, name):
+    if not _has_results(tables, name):
         return None
-    if name in "ghi":
+    if name in ("g", "h", "i"):
         return _both_axes(name, tables, paper)
     if name == "harder":
         return _harder(tables["harder"])
@@ -240,7 +264,7 @@ def single(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure | No
     figure: Figure
     figure, ((ax,),) = _subplots(1, 1, (8.5, 5))
     DRAWN[name](ax, tables, paper, False)
-    if name not in "ab":
+    if name not in ("a", "b"):
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, frameon=False)
     ax.set_title(f"{name.upper()}   {_TITLES[name]}", loc="left", fontweight="bold")
     return figure
@@ -296,8 +320,8 @@ def _dots(table: pd.DataFrame) -> Figure:
     for ax, kind in zip(axes.flat, kinds, strict=True):
         mine = table[table["table"] == kind].iloc[::-1]
         colours = [_OURS if method == EOS else "#0072B2" for method in mine["method"]]
-        half = mine["AUC-ROC ±"].fillna(0.0)
-        ax.hlines(mine["method"], mine["AUC-ROC"] - half, mine["AUC-ROC"] + half, colors=colours)
+        low, high = (mine["AUC-ROC"] + sign * mine["AUC-ROC ±"] for sign in (-1, 1))
+        ax.hlines(mine["method"], low, high, colors=colours)
         ax.scatter(mine["AUC-ROC"], mine["method"], color=colours, s=22, zorder=3)
         ax.set_title(kind, fontsize=8)
         ax.grid(alpha=0.25, linewidth=0.5)

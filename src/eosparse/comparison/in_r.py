@@ -24,8 +24,8 @@ clock <- system.time(fit <- %s)
 seconds <- clock[["user.self"]] + clock[["sys.self"]]
 writeBin(c(seconds, as.double(fit$center), as.double(fit$cov)), arguments[4])
 """
-# Seconds that R may take, so that it stops before the process that waits for it is stopped.
-R_LIMIT: ContextVar[float] = ContextVar("R_LIMIT", default=60.0)
+# Seconds that R may take, if there is a limit: it must stop before the process that waits for it.
+R_LIMIT: ContextVar[float | None] = ContextVar("R_LIMIT", default=None)
 
 
 @cache
@@ -65,6 +65,7 @@ def fitted_in_r(
 
 def _limited(command: list[str]) -> list[str]:
     """Bound the processor time too: R must not outlive a parent that was killed."""
-    if os.name != "posix":
+    limit = R_LIMIT.get()
+    if limit is None or os.name != "posix":
         return command
-    return ["sh", "-c", f'ulimit -t {int(R_LIMIT.get()) + 5}; exec "$@"', "sh", *command]
+    return ["sh", "-c", f'ulimit -t {int(limit) + 5}; exec "$@"', "sh", *command]

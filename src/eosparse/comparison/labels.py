@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from sklearn.model_selection import cross_val_predict
 from eosparse.comparison.classifiers import FAST, SLOW, area, forest, logistic
 from eosparse.comparison.data_folder import DataFolder
 from eosparse.comparison.label_sets import Labels, split
+from eosparse.comparison.ledger import Grid, Setting
 from eosparse.comparison.store import Row
-from eosparse.comparison.units import Grid, Setting
 from eosparse.core import FloatArray
 from eosparse.estimators import find_label_issues
 
@@ -29,8 +29,7 @@ _POINTS = {"g": (_EXACT, _PAPER), "h": (_EXACT, _PAPER), "i": ((0.0, 0.2, 0.4), 
 
 def learn(setting: Setting, method: str, repetition: int) -> Row:
     """Learn from labels of which some are wrong; the area under the curve is that of right ones."""
-    data = DataFolder(Path(setting["folder"]))
-    table = split(setting["data"], setting["noise"], setting["p"], repetition, data)
+    table = split(setting["data"], setting["noise"], setting["p"], repetition)
     model = CLASSIFIERS[method]()
     begun = time.process_time()
     model.fit(table.X, table.given)
@@ -38,27 +37,30 @@ def learn(setting: Setting, method: str, repetition: int) -> Row:
     return {"AUC": area(model, table.X_test, table.y_test), "seconds": seconds}
 
 
-def panel(letter: str, quick: bool, data: DataFolder) -> Grid:
+def load_peers(method: str) -> None:  # noqa: ARG001  # all of them at once
+    """Load what only some methods need; without it they cannot be asked for."""
+    with suppress(ImportError):
+        import cleanlab.classification  # noqa: F401
+
+
+def panel(letter: str, quick: bool, data: DataFolder) -> Grid:  # noqa: ARG001  # every panel's
     """Return both axes of noise on the data of a panel; p = 0 is the same on both."""
     exact, paper = _POINTS[letter] if not quick else ((0.0, 0.4), (0.3,))
     points = [("exact", p) for p in exact] + [("paper", p) for p in paper]
-    settings = [
-        {"data": PANELS[letter], "noise": noise, "p": p, "folder": str(data.path.resolve())}
-        for noise, p in points
-    ]
-    return Grid(letter, tuple(settings), tuple(CLASSIFIERS), learn)
+    settings = [{"data": PANELS[letter], "noise": noise, "p": p} for noise, p in points]
+    return Grid(letter, tuple(settings), tuple(CLASSIFIERS), learn, load_peers)
 
 
 def others(quick: bool, data: DataFolder) -> Grid:
     """Return other data, with exact flips."""
     names = ("wine",) if quick else ("heart_failure", "neurons", "wine", "digits")
     settings = [
-        {"data": name, "noise": "exact", "p": p, "folder": str(data.path.resolve())}
+        {"data": name, "noise": "exact", "p": p}
         for name in names
         if name in ("wine", "digits") or data.has(f"{name}.npz")
         for p in (0.0, 0.2, 0.4)
     ]
-    return Grid("labels", tuple(settings), tuple(CLASSIFIERS), learn, ("data",), repetitions=10)
+    return Grid("labels", tuple(settings), tuple(CLASSIFIERS), learn, load_peers, ("data",), 10)
 
 
 def _by_eos(X: FloatArray, y: Labels, make: Callable[[], Any]) -> FloatArray:
@@ -91,8 +93,7 @@ _LEARNERS = {"LogReg": logistic, "forest": forest}
 
 def find_wrong(setting: Setting, method: str, repetition: int) -> Row:
     """Rank rows by how much their label is doubted."""
-    data = DataFolder(Path(setting["folder"]))
-    table = split(setting["data"], "exact", setting["p"], repetition, data)
+    table = split(setting["data"], "exact", setting["p"], repetition)
     rank, make = RANKINGS[method], _LEARNERS[setting["learner"]]
     begun = time.process_time()
     suspicion = rank(table.X, table.given, make)
@@ -108,12 +109,12 @@ def finding(quick: bool, data: DataFolder) -> Grid:
     """Return the search for wrong labels."""
     names = ("wdbc",) if quick else ("wdbc", "heart_failure", "neurons", "wine", "digits")
     settings = [
-        {"data": name, "p": p, "learner": learner, "folder": str(data.path.resolve())}
+        {"data": name, "p": p, "learner": learner}
         for name in names
         if name in ("wdbc", "wine", "digits") or data.has(f"{name}.npz")
         for p in (0.05, 0.2, 0.4)
         for learner in _LEARNERS
     ]
     return Grid(
-        "finding", tuple(settings), tuple(RANKINGS), find_wrong, ("data", "learner"), repetitions=10
+        "finding", tuple(settings), tuple(RANKINGS), find_wrong, load_peers, ("data", "learner"), 10
     )

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eosparse.comparison.contamination import METHODS, timed
+from eosparse.comparison.contamination import METHODS
+from eosparse.comparison.ledger import Grid, Setting
 from eosparse.comparison.measures import measures
-from eosparse.comparison.peers import EOS, warmed
+from eosparse.comparison.peers import EOS, PEERS, timed, warm
 from eosparse.comparison.store import Row
-from eosparse.comparison.units import Grid, Setting
 from eosparse.core import FloatArray
 
 _FIRST_SEED = 70_000
@@ -60,11 +60,11 @@ def judge(setting: Setting, method: str, repetition: int) -> Row:
     rows, outliers = draw(rng, n, k)
     order = rng.permutation(n + k)
     X = np.concatenate([rows, outliers])[order]
-    finding, seconds = timed(warmed(method).find, X, repetition)
+    finding, seconds = timed(PEERS[method].find, X, repetition)
     return measures(finding, order >= n) | {"seconds": seconds}
 
 
 def grid(quick: bool) -> Grid:  # noqa: ARG001  # these tables are small
     """Return all tables."""
     settings = tuple({"table": name} for name in TABLES)
-    return Grid("limits", settings, (EOS, *METHODS[2:]), judge, ("table",))
+    return Grid("limits", settings, (EOS, *METHODS[2:]), judge, warm, ("table",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -14,7 +15,7 @@ import eosparse
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "statsmodels", "pyod", "cleanlab", "numba")
 
 
-def describe(command: str) -> dict[str, str]:
+def describe(command: str, n_workers: int) -> dict[str, str]:
     """Return machine, versions, date and command, as text."""
     return {
         "command": command,
@@ -25,7 +26,23 @@ def describe(command: str) -> dict[str, str]:
         "Python": platform.python_version(),
         **{name: _version(name) for name in _PACKAGES},
         "R": _r_version(),
-        "threads": "one per worker process",
+        "threads": f"{n_workers} processes side by side, one thread each",
+    }
+
+
+def fingerprint() -> dict[str, str]:
+    """Return what makes units comparable: versions, processor, and the code that makes them."""
+    digest = hashlib.sha256()
+    folder = Path(eosparse.__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        # What only reads units may change between runs.
+        if "cli" not in path.parts and path.stem not in ("figures", "results", "tables", "machine"):
+            digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return {
+        "code": digest.hexdigest()[:16],
+        "Python": platform.python_version(),
+        "processor": _processor(),
+        **{name: _version(name) for name in _PACKAGES},
     }
 
 

@@ -44,8 +44,10 @@ def measures(finding: Finding, truth: BoolArray) -> dict[str, float]:
     found = int(np.count_nonzero(finding.flagged & truth))
     precision = found / max(int(np.count_nonzero(finding.flagged)), 1)
     recall = found / int(np.count_nonzero(truth))
+    if np.isnan(finding.scores).any():
+        raise ValueError(f"{np.count_nonzero(np.isnan(finding.scores))} scores are not numbers")
     # Where a score has overflown, its row is as outlying as can be.
-    scores = np.nan_to_num(finding.scores, nan=0.0, posinf=1e300, neginf=-1e300)
+    scores = np.clip(finding.scores, -1e300, 1e300)
     values = (
         precision,
         recall,
@@ -58,9 +60,15 @@ def measures(finding: Finding, truth: BoolArray) -> dict[str, float]:
 
 
 def precision_at_count(scores: FloatArray, truth: BoolArray) -> float:
-    """Part of outliers among as many most outlying rows as there are outliers."""
-    count = np.count_nonzero(truth)
-    return float(truth[np.argsort(-scores, kind="stable")[:count]].mean())
+    """Part of outliers among as many most outlying rows as there are outliers.
+
+    Of rows tied at the cut, as many as there is room for are taken at random: this is the mean.
+    """
+    count = int(np.count_nonzero(truth))
+    cut = np.sort(scores)[-count]
+    above, tied = scores > cut, scores == cut
+    room = count - int(np.count_nonzero(above))
+    return float(truth[above].sum() + room * truth[tied].mean()) / count
 
 
 def estimation_errors(finding: Finding, covariance: FloatArray) -> dict[str, float]:

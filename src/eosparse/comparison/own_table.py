@@ -10,14 +10,17 @@ import numpy as np
 import pandas as pd
 
 from eosparse.comparison import adbench
+from eosparse.comparison.ledger import OK, Grid, Plan
 from eosparse.comparison.measures import MEASURES
-from eosparse.comparison.peers import EOS, PEERS
+from eosparse.comparison.panels import runnable
+from eosparse.comparison.peers import EOS, PEERS, warm
 from eosparse.comparison.store import Store
-from eosparse.comparison.tables import frame, table
-from eosparse.comparison.units import OK, Grid, Observer, Plan, run_grids
+from eosparse.comparison.tables import table
+from eosparse.comparison.units import Observer, run_grids
 from eosparse.core import BoolArray, FloatArray
 
 _TRUE = {"1", "1.0", "true", "yes", "outlier", "anomaly"}
+_FALSE = {"0", "0.0", "false", "no", "inlier", "normal"}
 
 
 class BadTableError(ValueError):
@@ -47,10 +50,12 @@ def read(
     numbers = others.select_dtypes(["number", "bool"])
     left_out = [repr(name) for name in others.columns if name not in numbers]
     X = numbers.to_numpy(dtype=np.float64)
-    _check(X, numbers, path)
+    _check(X, numbers)
     constant = X.std(axis=0) == 0
     left_out += [f"{name!r} (constant)" for name in numbers.columns[constant]]
     X = X[:, ~constant]
+    if X.shape[1] == 0:
+        raise BadTableError(f"{path} has no numeric columns that vary, besides the truth.")
     if standardise:
         X = (X - X.mean(axis=0)) / X.std(axis=0)
     said = f"{len(X)} rows, {X.shape[1]} columns, {np.count_nonzero(is_outlier)} outliers."
@@ -75,10 +80,14 @@ def _truth(labels: pd.Series, name: str, outlier: str | None) -> BoolArray:
         row = int(np.flatnonzero(labels.isna())[0])
         raise BadTableError(f"column {name!r} is empty in row {row}: every row needs a label.")
     text = labels.astype(str)
+    values = ", ".join(map(repr, text.unique()[:5]))
+    if outlier is None and not text.str.lower().isin(_TRUE | _FALSE).all():
+        raise BadTableError(
+            f"column {name!r} has values {values}: say which means an outlier with --outlier."
+        )
     meant = text.str.lower().isin(_TRUE) if outlier is None else text == outlier
     is_outlier = meant.to_numpy(dtype=bool)
     if not is_outlier.any() or is_outlier.all():
-        values = ", ".join(map(repr, text.unique()[:5]))
         raise BadTableError(
             f"column {name!r} has values {values}: none, or all, of them mean an outlier. Say "
             "which does with --outlier."
@@ -86,9 +95,7 @@ def _truth(labels: pd.Series, name: str, outlier: str | None) -> BoolArray:
     return is_outlier
 
 
-def _check(X: FloatArray, numbers: pd.DataFrame, path: Path) -> None:
-    if X.shape[1] == 0:
-        raise BadTableError(f"{path} has no numeric columns besides the truth.")
+def _check(X: FloatArray, numbers: pd.DataFrame) -> None:
     bad = ~np.isfinite(X)
     if bad.any():
         row, column = np.argwhere(bad)[0]
@@ -106,13 +113,10 @@ def judged(
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "own.npz", X=own.X, y=own.is_outlier)
         setting = {"set": "own", "folder": folder}
-        runnable = tuple(m for m in methods if m not in PEERS or PEERS[m].missing() is None)
-        grid = Grid("own", (setting,), runnable, adbench.judge_as_given)
+        grid = Grid("own", (setting,), methods, adbench.judge_as_given, warm)
         store = Store(Path(folder))
-        run_grids([grid], Plan(1, 1, limit, limit), store, n_workers, observe)
+        run_grids([runnable(grid)], Plan(1, 1, limit, limit), store, n_workers, observe)
         rows = store.kept()
-    whole = Grid("own", (setting,), methods, adbench.judge_as_given)
-    found = table(rows, whole) if not frame(rows, "own").empty else pd.DataFrame()
-    found = found.sort_values("AUC-ROC", ascending=False, na_position="last")
+    found = table(rows, grid).reindex(columns=["method", *MEASURES, "seconds", "status"])
     found["status"] = found["status"].replace(OK, "")
-    return found[["method", *MEASURES, "seconds", "status"]]
+    return found.sort_values("AUC-ROC", ascending=False, na_position="last")

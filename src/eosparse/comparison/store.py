@@ -63,7 +63,10 @@ class Store:
         if not path.exists():
             write_atomically(path, json.dumps(description, indent=1))
             return
-        before = json.loads(path.read_text())
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+        except json.JSONDecodeError:
+            raise OtherRunError(f"{path} is damaged. Use --fresh to begin again.") from None
         changed = [name for name in description if description[name] != before.get(name)]
         if changed:
             was = ", ".join(f"{name}={before.get(name)!r}" for name in changed)
@@ -87,7 +90,16 @@ class Store:
         if not self._units.exists():
             return []
         lines = self._units.read_text(encoding="utf-8").splitlines(keepends=True)
-        return [json.loads(line) for line in lines if line.endswith("\n")]
+        return [self._read(n, line) for n, line in enumerate(lines, 1) if line.endswith("\n")]
+
+    def _read(self, number: int, line: str) -> Row:
+        try:
+            row: Row = json.loads(line)
+        except json.JSONDecodeError:
+            raise OtherRunError(
+                f"line {number} of {self._units} is damaged. Remove it, and its unit is run again."
+            ) from None
+        return row
 
     def keep(self, row: Row) -> None:
         """Append a unit; when this returns it is on disk."""

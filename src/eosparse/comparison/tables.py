@@ -6,12 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from eosparse.comparison.classifiers import missing_package
 from eosparse.comparison.intervals import summarise
+from eosparse.comparison.ledger import OK, TOO_SLOW, Grid
 from eosparse.comparison.measures import MEASURES
-from eosparse.comparison.peers import PEERS
+from eosparse.comparison.panels import why_not
 from eosparse.comparison.store import Row
-from eosparse.comparison.units import OK, TOO_SLOW, Grid
 
 DETECTION = [*MEASURES, "error of mean", "error of Σ", "seconds"]
 VALUES = {
@@ -21,11 +20,6 @@ VALUES = {
     "labels": ["AUC", "seconds"],
     "finding": ["average precision", "seconds"],
 }
-
-
-def why_not(method: str) -> str | None:
-    """Say why a method cannot run here; None if it can."""
-    return PEERS[method].missing() if method in PEERS else missing_package(method)
 
 
 def frame(rows: list[Row], grid: str) -> pd.DataFrame:
@@ -84,10 +78,8 @@ def _said(summary: pd.DataFrame, reasons: dict[Any, str], by: list[str]) -> pd.D
             return OK
         if (why := why_not(line["method"])) is not None:
             return f"not run: {why}"
-        is_slow = any(
-            TOO_SLOW in reason and key[-1] == line["method"] for key, reason in reasons.items()
-        )
-        return f"{TOO_SLOW}: at a like setting already" if is_slow else "not run yet"
+        is_slow = any(TOO_SLOW in why and key[-1] == line["method"] for key, why in reasons.items())
+        return f"{TOO_SLOW}: at a smaller setting already" if is_slow else "not run yet"
 
     return summary.assign(status=[status(line) for _, line in summary.iterrows()])
 

@@ -1,159 +1,33 @@
-"""Units of a comparison: which are wanted, and running them side by side, each within a limit.
-
-A unit is one repetition of one method at one setting of a grid. Repetitions go in rounds, so that
-every method has some before any has all; a slow method gets fewer, as its budget allows.
-"""
+"""Running units side by side in processes of their own, each within a time limit."""
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
+import threading
 import time
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from subprocess import TimeoutExpired
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from eosparse.comparison.in_r import R_LIMIT
+from eosparse.comparison.ledger import FAILED, OK, TOO_SLOW, Grid, Ledger, Plan, Unit, Work
 from eosparse.comparison.store import Row, Store
 
-Setting = dict[str, Any]
-# From setting, method and repetition to results; a function that other processes can import.
-Work = Callable[[Setting, str, int], Row]
-OK, FAILED, TOO_SLOW = "ok", "failed", "time limit"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How much to run: repetitions, and the seconds that slow methods may take.
-
-    Attributes
-    ----------
-    repetitions : int
-        Wanted of each method at each setting.
-    least : int
-        Repetitions that even a slow method gets.
-    budget : float
-        Seconds after which a method gets no more repetitions at a setting.
-    limit : float
-        Seconds after which a unit is stopped.
-    """
-
-    repetitions: int
-    least: int
-    budget: float
-    limit: float
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Settings and methods to cross.
-
-    Attributes
-    ----------
-    name : str
-        Name in the store.
-    settings : tuple of dict
-        Settings, cheap ones first.
-    methods : tuple of str
-        Names of methods.
-    work : callable
-        Runs a unit.
-    family : tuple of str
-        Settings equal in these are alike: a method too slow at one is not tried at later ones.
-    repetitions : int or None
-        Most repetitions, where fewer than planned make sense.
-    once : tuple of str
-        Methods whose repetitions would all be equal.
-    """
-
-    name: str
-    settings: tuple[Setting, ...]
-    methods: tuple[str, ...]
-    work: Work
-    family: tuple[str, ...] = ()
-    repetitions: int | None = None
-    once: tuple[str, ...] = ()
-
-
-class Cell(NamedTuple):
-    """What is repeated: a method at a setting of a grid."""
-
-    grid: str
-    setting: str
-    method: str
-
-
-def cell_of(row: Row) -> Cell:
-    """Return the cell that a kept unit belongs to."""
-    return Cell(row["grid"], json.dumps(row["setting"], sort_keys=True), row["method"])
-
-
-@dataclass
-class Ledger:
-    """What has been done, and so what is wanted next."""
-
-    plan: Plan
-    done: dict[Cell, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
-    too_slow: set[tuple[str, str, str]] = field(default_factory=set)
-    families: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def enter(self, row: Row) -> None:
-        """Take note of a finished unit."""
-        self.done[cell_of(row)][row["repetition"]] = row["took"]
-        if row["status"] == TOO_SLOW:
-            self.too_slow.add(self._family(row["grid"], row["setting"], row["method"]))
-
-    def _family(self, grid: str, setting: Setting, method: str) -> tuple[str, str, str]:
-        alike = {name: setting.get(name) for name in self.families.get(grid, ())}
-        return grid, json.dumps(alike, sort_keys=True), method
-
-    def wants(self, grid: Grid, setting: Setting, method: str, repetition: int) -> bool:
-        """Whether a unit should be run."""
-        done = self.done[Cell(grid.name, json.dumps(setting, sort_keys=True), method)]
-        most = self.most(grid, method)
-        if repetition in done or repetition >= most:
-            return False
-        if self._family(grid.name, setting, method) in self.too_slow:
-            return False
-        spent = sum(done.values())
-        return len(done) < self.plan.least or spent + spent / len(done) <= self.plan.budget
-
-    def most(self, grid: Grid, method: str) -> int:
-        """Repetitions wanted of a method."""
-        if method in grid.once:
-            return 1
-        return min(self.plan.repetitions, grid.repetitions or self.plan.repetitions)
-
-    def seconds_left(self, grids: list[Grid]) -> float:
-        """Guess the seconds of all units still wanted, by what those before them took."""
-        known = [sum(done.values()) / len(done) for done in self.done.values() if done]
-        typical = float(np.mean(known)) if known else 1.0
-        return sum(
-            self._cell_left(grid, setting, method, typical)
-            for grid in grids
-            for setting in grid.settings
-            for method in grid.methods
-        )
-
-    def _cell_left(self, grid: Grid, setting: Setting, method: str, typical: float) -> float:
-        if self._family(grid.name, setting, method) in self.too_slow:
-            return 0.0
-        done = self.done[Cell(grid.name, json.dumps(setting, sort_keys=True), method)]
-        each = sum(done.values()) / len(done) if done else typical
-        affordable = max(self.plan.least, int(self.plan.budget / max(each, 1e-3)))
-        return each * max(min(self.most(grid, method), affordable) - len(done), 0)
+# A new process loads and compiles what a method needs; that is not the method's time.
+_SECONDS_TO_LOAD = 15.0
+_SECONDS_BETWEEN_GUESSES = 2.0
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What an observer sees after each unit."""
+    """What an observer sees now and then."""
 
     n_done: int
     seconds_left: float
@@ -167,61 +41,60 @@ def run_grids(
     grids: list[Grid], plan: Plan, store: Store, n_workers: int, observe: Observer | None = None
 ) -> None:
     """Run the units that are wanted and not yet kept; each is kept as soon as it is done."""
-    from pebble import ProcessPool  # type: ignore[import-untyped,unused-ignore]
-
-    ledger = Ledger(plan, families={grid.name: grid.family for grid in grids})
+    ledger = Ledger(grids, plan)
     for row in store.kept():
         ledger.enter(row)
-    units, pending = _wanted(grids, ledger), dict[Future[Row], Row]()
-    n_done = 0
-    with _single_threaded(), _pool(ProcessPool, n_workers) as pool:
+    units, pending = ledger.wanted(), dict[Future[Row], Unit]()
+    n_done, told = 0, -np.inf
+    with _single_threaded(), _pool(n_workers) as pool:
         while _top_up(pool, units, pending, n_workers, plan.limit) or pending:
             finished, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in finished:
-                row = pending.pop(future) | _outcome(future, plan.limit)
+                row = pending.pop(future).row | _outcome(future, plan.limit)
                 store.keep(row)
                 ledger.enter(row)
                 n_done += 1
-                if observe is not None:
-                    left = ledger.seconds_left(grids) / n_workers
-                    observe(Standing(n_done, left, row))
-
-
-def _wanted(grids: list[Grid], ledger: Ledger) -> Iterator[tuple[Grid, Row]]:
-    """Yield the units wanted at the moment each is asked for."""
-    for repetition in range(ledger.plan.repetitions):
-        for grid in grids:
-            for setting in grid.settings:
-                for method in grid.methods:
-                    if ledger.wants(grid, setting, method, repetition):
-                        unit = {"grid": grid.name, "setting": setting, "method": method}
-                        yield grid, unit | {"repetition": repetition}
+            # The guess looks at every cell: not after every unit.
+            if observe is not None and (
+                time.monotonic() - told > _SECONDS_BETWEEN_GUESSES or not pending
+            ):
+                observe(Standing(n_done, ledger.seconds_left() / n_workers, row))
+                told = time.monotonic()
 
 
 def _top_up(
     pool: Any,
-    units: Iterator[tuple[Grid, Row]],
-    pending: dict[Future[Row], Row],
+    units: Iterator[Unit],
+    pending: dict[Future[Row], Unit],
     n_workers: int,
     limit: float,
 ) -> bool:
-    """Hand out units while workers are free; whether any was."""
+    """Hand out units, so that no worker waits for this process; whether any was left."""
     begun = False
-    while len(pending) < n_workers and (unit := next(units, None)) is not None:
-        grid, row = unit
-        arguments = (grid.work, row["setting"], row["method"], row["repetition"], limit)
-        pending[pool.schedule(attempt, args=arguments, timeout=limit)] = row
+    while len(pending) < 2 * n_workers and (unit := next(units, None)) is not None:
+        work = (unit.grid.prepare, unit.grid.work)
+        arguments = (*work, unit.setting, unit.method, unit.repetition, limit)
+        pending[pool.schedule(attempt, args=arguments, timeout=limit + _SECONDS_TO_LOAD)] = unit
         begun = True
     return begun
 
 
-def attempt(work: Work, setting: Setting, method: str, repetition: int, limit: float) -> Row:
+def attempt(
+    prepare: Callable[[str], None],
+    work: Work,
+    setting: dict[str, Any],
+    method: str,
+    repetition: int,
+    limit: float,
+) -> Row:
     """Run a unit; a method that fails is a row that says so."""
-    R_LIMIT.set(0.9 * limit)
+    R_LIMIT.set(limit)
     begun = time.perf_counter()
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
+            prepare(method)
+            begun = time.perf_counter()
             row = work(setting, method, repetition)
     except TimeoutExpired:
         return _too_slow(limit)
@@ -245,11 +118,15 @@ def _outcome(future: Future[Row], limit: float) -> Row:
 
 
 @contextmanager
-def _pool(make: Any, n_workers: int) -> Iterator[Any]:
+def _pool(n_workers: int) -> Iterator[Any]:
     """Worker processes that are stopped when anything goes wrong here, Ctrl-C included."""
-    import multiprocessing
+    from pebble import ProcessPool
 
-    pool = make(max_workers=n_workers, context=multiprocessing.get_context("spawn"))
+    pool: Any = ProcessPool(
+        max_workers=n_workers,
+        context=multiprocessing.get_context("spawn"),
+        initializer=_end_with_parent,
+    )
     try:
         yield pool
         pool.close()
@@ -260,10 +137,23 @@ def _pool(make: Any, n_workers: int) -> Iterator[Any]:
         pool.join()
 
 
+def _end_with_parent() -> None:
+    """Let a worker end soon after the process that started it was killed."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 @contextmanager
 def _single_threaded() -> Iterator[None]:
     """Let workers, which inherit the environment, compute on one thread each."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    kinds = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
+    names = [*(f"{kind}_NUM_THREADS" for kind in kinds), "VECLIB_MAXIMUM_THREADS"]
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))
     try:
