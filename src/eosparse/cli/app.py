@@ -6,7 +6,9 @@ import typer
 
 from eosparse.cli.compare import compare
 from eosparse.cli.demo import demo
+from eosparse.cli.detect import detect
 from eosparse.cli.reproduce import reproduce
+from eosparse.cli.score import score
 
 app = typer.Typer(
     name="eosparse",
@@ -15,6 +17,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command()(detect)
+app.command()(score)
 app.command()(demo)
 app.command()(reproduce)
 app.command()(compare)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
     from eosparse.comparison.units import Standing
@@ -52,3 +52,26 @@ def _said(standing: Standing) -> str:
     minutes, seconds = divmod(round(standing.seconds_left), 60)
     row = standing.last
     return f"{standing.n_done} units, {minutes}:{seconds:02d} left; {row['grid']}: {row['method']}"
+
+
+class Waiting:
+    """A line that says what goes on and for how long, in a terminal, once it takes a second."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        self._progress = Progress(
+            *columns, console=console, transient=True, disable=not console.is_terminal
+        )
+        self._task = self._progress.add_task("starting", total=None)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.stop()
+
+    def says(self, what: str) -> None:
+        """Say what goes on now."""
+        self._progress.update(self._task, description=what)

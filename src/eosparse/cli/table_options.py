@@ -1,0 +1,84 @@
+"""Options that all commands on tables share, and from them to numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eosparse.core import CollapseError
+from eosparse.tables import Column, Numbers, TableError, TableFile, as_numbers
+
+WRONG_USE, NO_ANSWER, INTERRUPTED = 2, 3, 130
+
+Source = Annotated[
+    str, typer.Argument(help="CSV, TSV, Parquet, Arrow or XLSX file; - for standard input.")
+]
+Columns = Annotated[
+    list[str] | None, typer.Option("--columns", help="Column to use; repeat, or commas between.")
+]
+Ignore = Annotated[
+    list[str] | None, typer.Option("--ignore", help="Column to leave out; repeat, or commas.")
+]
+Identifier = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write all rows in their order, with what was found."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Top = Annotated[int, typer.Option("--top", min=0, help="Rows to print.")]
+
+
+class Missing(StrEnum):
+    """What to do with gaps."""
+
+    error = "error"
+    drop = "drop"
+    impute = "impute"
+
+
+MissingOption = Annotated[Missing, typer.Option("--missing", help="What to do with gaps.")]
+
+
+def split_names(names: list[str] | None, known: list[str]) -> tuple[str, ...]:
+    """Split at commas, unless a column has that very name."""
+    found: list[str] = []
+    for name in names or ():
+        found += [name] if name in known else [part.strip() for part in name.split(",")]
+    return tuple(found)
+
+
+def numbers_of(table: TableFile, columns: list[Column], missing: Missing) -> Numbers:
+    """Return the usable part of a table as numbers."""
+    return as_numbers(table.frame, columns, missing=missing.value)
+
+
+@contextmanager
+def told() -> Iterator[list[str]]:
+    """Turn what goes wrong into a message and an exit code; yields a list for warnings."""
+    notes: list[str] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield notes
+        for warning in caught:
+            if not issubclass(warning.category, (DeprecationWarning, FutureWarning)):
+                notes.append(str(warning.message))
+    except TableError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(WRONG_USE) from None
+    except CollapseError as error:
+        typer.echo(f"There is no answer: {error}", err=True)
+        raise typer.Exit(NO_ANSWER) from None
+    except ValueError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(WRONG_USE) from None
+    except KeyboardInterrupt:
+        typer.echo("Stopped; nothing was written.", err=True)
+        raise typer.Exit(INTERRUPTED) from None

@@ -1,0 +1,1 @@
+"""One summary of what was found, shown in several ways: text, JSON, HTML."""

@@ -1,0 +1,323 @@
+"""The summary of a search for rows that do not belong: plain data, ready for JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import eosparse
+from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.estimators import EOSDetector
+from eosparse.estimators.read_out import Judgement
+from eosparse.rows.table import spread_out
+from eosparse.tables import Column, Numbers, Role, TableFile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Summary = dict[str, Any]
+# Rows that pictures show besides the flagged ones.
+_MOST_SHOWN = 4000
+_MOST_REASONS = 3
+_SMALLEST_SHARE = 0.1
+
+
+def summarise(
+    table: TableFile,
+    columns: list[Column],
+    numbers: Numbers,
+    detector: EOSDetector,
+    *,
+    notes: tuple[str, ...] = (),
+) -> Summary:
+    """Return all that is worth saying of a fitted detector and its table.
+
+    Parameters
+    ----------
+    table : TableFile
+        The table.
+    columns : list of Column
+        What its columns were taken for.
+    numbers : Numbers
+        The part of it that was used.
+    detector : EOSDetector
+        Fitted to these numbers.
+    notes : tuple of str
+        Further remarks, such as warnings.
+
+    Returns
+    -------
+    dict
+        Text, numbers and lists only. Rows are counted from 1, as in the file below its header.
+    """
+    verdict = Verdict.of_training(detector)
+    return _summary(table, columns, numbers, detector, verdict, notes)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a detector says of each row of some numbers."""
+
+    p_values: FloatArray
+    weights: FloatArray
+    is_outlier: BoolArray
+
+    @classmethod
+    def of_training(cls, detector: EOSDetector) -> Verdict:
+        """Of the rows that the detector was made of; a weight of 1 is that of an average row."""
+        weights = np.asarray(detector.weights_)
+        return cls(
+            np.asarray(detector.p_values_), len(weights) * weights, np.asarray(detector.is_outlier_)
+        )
+
+    @classmethod
+    def of_new(cls, detector: EOSDetector, numbers: Numbers, level: float | None) -> Verdict:
+        """Of new rows; flagged beyond the model's cut, or by level."""
+        values = _named(detector, numbers, np.arange(len(numbers.values)))
+        p_values = np.asarray(detector.p_values(values))
+        judge = detector._read_out.judge
+        weights = Judgement(judge, "relative_weights")(numbers.values)
+        flagged = p_values < level if level is not None else detector.predict(values) == -1
+        return cls(p_values, weights, np.asarray(flagged))
+
+
+def judged_by_model(
+    table: TableFile,
+    columns: list[Column],
+    numbers: Numbers,
+    detector: EOSDetector,
+    level: float | None = None,
+) -> tuple[Summary, pd.DataFrame]:
+    """Return the summary of new rows judged by a detector, and the table with what was found."""
+    verdict = Verdict.of_new(detector, numbers, level)
+    summary = _summary(table, columns, numbers, detector, verdict, ())
+    summary["model"] |= {"level": level}
+    return summary, with_findings(table.frame, numbers, verdict, summary)
+
+
+def with_findings(
+    frame: pd.DataFrame, numbers: Numbers, verdict: Verdict, summary: Summary
+) -> pd.DataFrame:
+    """Return all rows in their order with what was found; rows left out have no findings."""
+    judged = frame.copy()
+    for name, values in (("eos_weight", verdict.weights), ("eos_p_value", verdict.p_values)):
+        whole = np.full(len(frame), np.nan)
+        whole[numbers.is_kept] = values
+        judged[name] = whole
+    is_outlier = np.zeros(len(frame), dtype=bool)
+    is_outlier[numbers.is_kept] = verdict.is_outlier
+    judged["eos_is_outlier"] = is_outlier
+    reasons = {row["row"] - 1: reason_text(row["reasons"]) for row in summary["flagged"]}
+    judged["eos_reason"] = [inert(reasons.get(i, "")) for i in range(len(frame))]
+    return judged
+
+
+def inert(text: str) -> str:
+    """Return text that a spreadsheet does not take for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def _summary(
+    table: TableFile,
+    columns: list[Column],
+    numbers: Numbers,
+    detector: EOSDetector,
+    verdict: Verdict,
+    notes: tuple[str, ...],
+) -> Summary:
+    kept = np.flatnonzero(numbers.is_kept)
+    flagged = np.flatnonzero(verdict.is_outlier)
+    flagged = flagged[np.argsort(verdict.p_values[flagged], kind="stable")]
+    return {
+        "kind": "detection",
+        "eosparse": eosparse.__version__,
+        "table": {"name": table.name, "n_rows": len(table.frame), "n_used": len(kept)},
+        "columns": [
+            {"name": c.name, "role": str(c.role), "why": c.why, "n_missing": c.n_missing}
+            for c in columns
+        ],
+        "notes": [*table.notes, *numbers.notes, *notes],
+        "model": _model(detector, numbers),
+        "n_flagged": len(flagged),
+        "flagged": flagged_rows(table.frame, columns, numbers, detector, verdict, flagged),
+        "usual": usual_values(table.frame, columns, numbers, verdict.is_outlier),
+    }
+
+
+def _model(detector: EOSDetector, numbers: Numbers) -> Summary:
+    return {
+        "alpha": float(detector.alpha_),
+        "is_alpha_chosen": detector.alpha == "auto",
+        "fdr": float(detector.fdr),
+        "shrinkage": float(detector.shrinkage_),
+        "n_columns": len(numbers.names),
+        "passes": int(detector.n_iter_),
+        "status": str(detector.status_),
+        "effective_rows": float(detector.effective_sample_size_),
+        "objective": [float(value) for value in detector.objective_history_],
+    }
+
+
+def flagged_rows(
+    frame: pd.DataFrame,
+    columns: list[Column],
+    numbers: Numbers,
+    detector: EOSDetector,
+    verdict: Verdict,
+    rows: IntArray,
+) -> list[Summary]:
+    """Describe some rows of the numbers: how sure, why, and what they hold."""
+    if len(rows) == 0:
+        return []
+    shares = _shares(detector, numbers, rows)
+    place = np.flatnonzero(numbers.is_kept)[rows]
+    identifier = next((c.name for c in columns if c.role is Role.IDENTIFIER), None)
+    distances = np.sqrt(detector.mahalanobis(_named(detector, numbers, rows)))
+    weights, p_values = verdict.weights[rows], verdict.p_values[rows]
+    return [
+        {
+            "row": int(place[i]) + 1,
+            "id": None if identifier is None else shown(frame[identifier].iloc[place[i]]),
+            "p_value": float(p_values[i]),
+            "distance": float(distances[i]),
+            "weight": float(weights[i]),
+            "reasons": _reasons(frame, numbers.names, shares[i], int(place[i])),
+        }
+        for i in range(len(rows))
+    ]
+
+
+def _named(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> Any:
+    """Return rows as the detector was given them, with names."""
+    import pandas as pd
+
+    return pd.DataFrame(numbers.values[rows], columns=list(detector.feature_names_in_))
+
+
+def _shares(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> FloatArray:
+    """Share of each row's squared distance that each column has."""
+    contributions = detector.explain(_named(detector, numbers, rows)).contributions
+    shares: FloatArray = contributions / np.maximum(
+        contributions.sum(axis=1, keepdims=True), 1e-300
+    )
+    return shares
+
+
+def _reasons(
+    frame: pd.DataFrame, names: tuple[str, ...], shares: FloatArray, place: int
+) -> list[Summary]:
+    order = np.argsort(-shares, kind="stable")[:_MOST_REASONS]
+    chosen = [i for n, i in enumerate(order) if n == 0 or shares[i] >= _SMALLEST_SHARE]
+    return [
+        {
+            "column": names[i],
+            "value": shown(frame[names[i]].iloc[place]),
+            "share": float(shares[i]),
+        }
+        for i in chosen
+    ]
+
+
+def usual_values(
+    frame: pd.DataFrame, columns: list[Column], numbers: Numbers, is_outlier: Any
+) -> dict[str, str]:
+    """Say what is usual in each column used, among rows that were not flagged."""
+    import pandas as pd
+
+    place = np.flatnonzero(numbers.is_kept)[~np.asarray(is_outlier, dtype=bool)]
+    said = {}
+    for column in columns:
+        if not column.role.is_used:
+            continue
+        cells = frame[column.name].iloc[place].dropna()
+        if column.role is Role.NUMBER:
+            low, middle, high = pd.to_numeric(cells, errors="coerce").quantile([0.05, 0.5, 0.95])
+            said[column.name] = f"{low:.4g} to {high:.4g}, median {middle:.4g}"
+        elif len(cells):
+            counts = cells.astype(str).value_counts(normalize=True)
+            said[column.name] = f"{shown(counts.index[0])} in {counts.iloc[0]:.0%}"
+    return said
+
+
+def shown(value: Any, most: int = 200) -> str:
+    """Return a cell as text, shortened; numbers in up to six digits."""
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.6g}"
+    text = str(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def reason_text(reasons: list[Summary]) -> str:
+    """Return reasons in one line."""
+    parts = [f"{r['column']}={r['value']} ({r['share']:.0%})" for r in reasons]
+    return ", ".join(parts)
+
+
+def pictured(detector: EOSDetector, numbers: Numbers) -> Summary:
+    """Return what pictures need: points of a map, quantiles, and the way along α.
+
+    All flagged rows are there, and of many others an even sample, whose number is said.
+    """
+    is_outlier = np.asarray(detector.is_outlier_)
+    others = np.flatnonzero(~is_outlier)
+    sampled = others[spread_out(len(others), min(_MOST_SHOWN, len(others)))]
+    rows = np.sort(np.concatenate([np.flatnonzero(is_outlier), sampled]))
+    distances = np.sqrt(detector.mahalanobis(_named(detector, numbers, rows)))
+    place = np.flatnonzero(numbers.is_kept)
+    return {
+        "row": [int(n) + 1 for n in place[rows]],
+        "distance": _rounded(distances),
+        "is_flagged": [int(flag) for flag in is_outlier[rows]],
+        "cut": float(np.sqrt(-detector.offset_)),
+        "n_left_out": len(others) - len(sampled),
+        "quantiles": _quantiles(detector),
+        "path": _path(detector, numbers, rows),
+    }
+
+
+def _rounded(values: FloatArray) -> list[float]:
+    return [float(f"{value:.5g}") for value in values]
+
+
+def _quantiles(detector: EOSDetector, most: int = 600) -> Summary:
+    """Ordered p-values of all rows against what they would be if every row belonged."""
+    p_values = np.sort(np.asarray(detector.p_values_, dtype=np.float64))
+    n = len(p_values)
+    expected = (np.arange(n) + 0.5) / n
+    # Most of the picture is in the small ones.
+    chosen = np.unique(np.geomspace(1, n, min(n, most)).astype(int)) - 1
+    return {
+        "expected": _rounded(-np.log10(expected[chosen])),
+        "observed": _rounded(-np.log10(np.maximum(p_values[chosen], 1e-300))),
+    }
+
+
+def _path(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> Summary | None:
+    """Return counts along α, and weights of the rows shown; of large tables from a sample."""
+    import warnings
+
+    import pandas as pd
+
+    frame = pd.DataFrame(numbers.values, columns=list(detector.feature_names_in_))
+    if numbers.values.size > _MOST_PATH_NUMBERS:
+        frame = frame.iloc[rows]
+        places: Any = np.arange(len(rows))
+    else:
+        places = rows
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a path ends in collapse
+        path = detector.path(frame)
+    weights = np.clip(path.weights[:, places] * len(frame), 0.0, 2.0)
+    return {
+        "alphas": _rounded(path.alphas),
+        "n_flagged": [int(n) for n in path.n_flagged],
+        "effective_rows": _rounded(path.effective_sizes),
+        "weights": [[round(float(w), 2) for w in line] for line in weights],
+        "plateau": [path.plateau.start, path.plateau.stop],
+        "is_of_sample": len(frame) < len(numbers.values),
+    }
+
+
+_MOST_PATH_NUMBERS = 20_000_000
