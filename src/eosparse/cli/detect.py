@@ -33,8 +33,8 @@ def detect(
     output: options.Output = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
     embed: Annotated[
-        str, typer.Option(help="Rows whose cells the report holds: flagged, all or none.")
-    ] = "flagged",
+        options.Embed, typer.Option(help="Rows whose cells the report holds.")
+    ] = options.Embed.flagged,
     as_json: options.AsJson = False,
     save_model: Annotated[
         Path | None, typer.Option(help="Keep the model, for eosparse score.")
@@ -79,14 +79,14 @@ def detect(
             waiting.says("drawing the report")
             from eosparse.report.html import write_detection
 
-            summary["pictured"] = pictured(detector, numbers)
-            write_detection(summary, source.frame, numbers, report, embed=embed)
+            summary["notes"] += options.taken(notes)
+            pictures = pictured(detector, numbers)
+            write_detection(summary, pictures, source.frame, report, embed=embed.value)
         if save_model is not None:
             from eosparse.tables.models import save
 
             save(detector, found, numbers, save_model)
     summary["notes"] += notes
-    summary.pop("pictured", None)
     if as_json:
         typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
         return

@@ -43,6 +43,14 @@ class Missing(StrEnum):
     impute = "impute"
 
 
+class Embed(StrEnum):
+    """Rows whose cells a report holds."""
+
+    flagged = "flagged"
+    all = "all"
+    none = "none"
+
+
 MissingOption = Annotated[Missing, typer.Option("--missing", help="What to do with gaps.")]
 
 
@@ -54,6 +62,13 @@ def split_names(names: list[str] | None, known: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def taken(notes: list[str]) -> list[str]:
+    """Return the warnings so far, and forget them."""
+    now = notes.copy()
+    notes.clear()
+    return now
+
+
 def numbers_of(table: TableFile, columns: list[Column], missing: Missing) -> Numbers:
     """Return the usable part of a table as numbers."""
     return as_numbers(table.frame, columns, missing=missing.value)
@@ -61,15 +76,14 @@ def numbers_of(table: TableFile, columns: list[Column], missing: Missing) -> Num
 
 @contextmanager
 def told() -> Iterator[list[str]]:
-    """Turn what goes wrong into a message and an exit code; yields a list for warnings."""
+    """Turn what goes wrong into a message and an exit code; yields a list that warnings fill."""
     notes: list[str] = []
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.showwarning = lambda message, *_: notes.append(str(message))
             yield notes
-        for warning in caught:
-            if not issubclass(warning.category, (DeprecationWarning, FutureWarning)):
-                notes.append(str(warning.message))
     except TableError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(WRONG_USE) from None

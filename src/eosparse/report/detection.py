@@ -309,13 +309,15 @@ def _path(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> Summary | 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a path ends in collapse
         path = detector.path(frame)
-    weights = np.clip(path.weights[:, places] * len(frame), 0.0, 2.0)
+    # A hexadecimal digit for each row: weights from 0 to twice the average.
+    digits = np.round(7.5 * np.clip(path.weights[:, places] * len(frame), 0.0, 2.0)).astype(int)
     return {
         "alphas": _rounded(path.alphas),
         "n_flagged": [int(n) for n in path.n_flagged],
-        "effective_rows": _rounded(path.effective_sizes),
-        "weights": [[round(float(w), 2) for w in line] for line in weights],
+        "effective_rows": _rounded(np.nan_to_num(path.effective_sizes)),
+        "weights": ["".join("0123456789abcdef"[d] for d in line) for line in digits],
         "plateau": [path.plateau.start, path.plateau.stop],
+        "chosen": int(np.argmin(np.abs(np.log(path.alphas / detector.alpha_)))),
         "is_of_sample": len(frame) < len(numbers.values),
     }
 

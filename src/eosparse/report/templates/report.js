@@ -1,0 +1,390 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const by = (id) => document.getElementById(id);
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const number = (v) => v.toLocaleString("en", { maximumSignificantDigits: 4 });
+  const count = (v) => v.toLocaleString("en");
+  const percent = (v) => `${Math.round(100 * v)} %`;
+  const pValue = (p) => (p < 1e-99 ? "< 1e-99" : p < 1e-3 ? p.toExponential(1) : p.toPrecision(2));
+  // Text only ever enters the page as text: what a table holds is never markup.
+  const element = (tag, text, className) => {
+    const made = document.createElement(tag);
+    if (text !== undefined) made.textContent = text;
+    if (className) made.className = className;
+    return made;
+  };
+  const redraws = [];
+  const redraw = () => redraws.forEach((draw) => draw());
+
+  by("theme").addEventListener("click", () => {
+    const root = document.documentElement;
+    const isDark = root.dataset.theme
+      ? root.dataset.theme === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = isDark ? "light" : "dark";
+    redraw();
+  });
+  addEventListener("resize", redraw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+  // A picture with axes: from values to pixels, with a frame and ticks.
+  const plot = (canvas, x, y, labels, isLogY) => {
+    const ratio = devicePixelRatio || 1;
+    const width = canvas.clientWidth, height = canvas.clientHeight;
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+    const g = canvas.getContext("2d");
+    g.scale(ratio, ratio);
+    const left = 62, right = width - 14, top = 12, bottom = height - 42;
+    const tall = isLogY ? Math.log10 : (v) => v;
+    const px = (v) => left + ((v - x[0]) / (x[1] - x[0] || 1)) * (right - left);
+    const py = (v) => bottom - ((tall(v) - tall(y[0])) / (tall(y[1]) - tall(y[0]) || 1)) * (bottom - top);
+    g.strokeStyle = css("--line");
+    g.fillStyle = css("--soft");
+    g.font = "12px system-ui, sans-serif";
+    g.strokeRect(left, top, right - left, bottom - top);
+    for (let i = 0; i <= 4; i++) {
+      const v = x[0] + ((x[1] - x[0]) * i) / 4;
+      g.textAlign = i === 0 ? "left" : i === 4 ? "right" : "center";
+      g.fillText(number(v), px(v), bottom + 16);
+      const t = tall(y[0]) + ((tall(y[1]) - tall(y[0])) * i) / 4;
+      const w = isLogY ? 10 ** t : t;
+      g.textAlign = "right";
+      g.fillText(number(w), left - 6, py(w) + 4);
+    }
+    g.textAlign = "center";
+    g.fillText(labels[0], (left + right) / 2, height - 6);
+    g.save();
+    g.translate(13, (top + bottom) / 2);
+    g.rotate(-Math.PI / 2);
+    g.fillText(labels[1], 0, 0);
+    g.restore();
+    return { g, px, py, left, right };
+  };
+
+  const bars = (parts) => {
+    const box = element("div", undefined, "bars");
+    for (const part of parts) {
+      const bar = element("div", undefined, "bar");
+      bar.style.width = `${Math.max(1, 100 * part.share)}%`;
+      const value = part.value === null ? "" : `${part.value} · `;
+      box.append(element("bdi", part.column), bar, element("bdi", value + percent(part.share)));
+    }
+    return box;
+  };
+
+  // Why a row is listed, and what it holds.
+  const details = (row) => {
+    const box = element("div");
+    box.append(bars(row.reasons));
+    for (const { column } of row.reasons) {
+      const usual = data.usual[column];
+      if (usual) box.append(element("p", `${column} is usually ${usual}`, "soft"));
+    }
+    const cells = data.cells[String(row.row)];
+    if (cells) {
+      const grid = element("div", undefined, "cells");
+      data.cell_names.forEach((name, i) => {
+        const cell = element("div");
+        cell.append(element("span", `${name}: `), element("bdi", cells[i]));
+        grid.append(cell);
+      });
+      box.append(grid);
+    }
+    return box;
+  };
+
+  // A table that can be sorted, searched and opened, some rows at a time.
+  const table = (rows, columns) => {
+    const place = by("rows"), search = by("search"), more = by("more");
+    let sorted = { key: 0, falling: false }, most = 50, open = null;
+    const head = element("tr");
+    columns.forEach((column, i) => {
+      const th = element("th", undefined, column.isNumber ? "number" : "");
+      th.scope = "col";
+      const button = element("button", column.name);
+      button.type = "button";
+      button.addEventListener("click", () => {
+        sorted = { key: i, falling: sorted.key === i && !sorted.falling };
+        fill();
+      });
+      th.append(button);
+      head.append(th);
+    });
+    place.tHead.append(head);
+    const found = () => {
+      const wanted = search.value.trim().toLowerCase();
+      const kept = rows.filter((row) => row.search.includes(wanted));
+      const { value } = columns[sorted.key];
+      return kept.sort((a, b) => {
+        const [u, v] = [value(a), value(b)];
+        const order = typeof u === "number" ? u - v : String(u).localeCompare(String(v));
+        return sorted.falling ? -order : order;
+      });
+    };
+    const line = (row) => {
+      const tr = element("tr");
+      tr.tabIndex = 0;
+      tr.dataset.row = row.row;
+      tr.setAttribute("aria-expanded", String(open === row.row));
+      for (const column of columns) {
+        const td = element("td", undefined, column.isNumber ? "number" : "");
+        td.append(element("bdi", column.text(row)));
+        tr.append(td);
+      }
+      const toggle = () => {
+        open = open === row.row ? null : row.row;
+        fill();
+        place.tBodies[0].querySelector(`tr[data-row="${row.row}"]`).focus();
+      };
+      tr.addEventListener("click", toggle);
+      tr.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        toggle();
+      });
+      return tr;
+    };
+    const opened = (row) => {
+      const tr = element("tr", undefined, "open");
+      const td = element("td");
+      td.colSpan = columns.length;
+      td.append(details(row));
+      tr.append(td);
+      return tr;
+    };
+    const fill = () => {
+      const kept = found();
+      [...head.children].forEach((th, i) => {
+        const order = sorted.falling ? "descending" : "ascending";
+        th.setAttribute("aria-sort", i === sorted.key ? order : "none");
+      });
+      const lines = kept.slice(0, most).flatMap((row) => (open === row.row ? [line(row), opened(row)] : [line(row)]));
+      place.tBodies[0].replaceChildren(...lines);
+      by("count").textContent = `${count(kept.length)} of ${count(rows.length)} rows`;
+      more.hidden = kept.length <= most;
+    };
+    more.addEventListener("click", () => {
+      most += 200;
+      fill();
+    });
+    search.addEventListener("input", () => {
+      most = 50;
+      fill();
+    });
+    fill();
+    return (row) => {
+      open = row;
+      search.value = "";
+      fill();
+      const tr = place.tBodies[0].querySelector(`tr[data-row="${row}"]`);
+      if (tr) tr.scrollIntoView({ block: "center" });
+    };
+  };
+
+  const searchable = (row) =>
+    [row.row, row.id, row.given, row.suggested, ...row.reasons.flatMap((r) => [r.column, r.value])]
+      .concat(data.cells[String(row.row)] || [])
+      .filter((v) => v !== null && v !== undefined)
+      .join(" ")
+      .toLowerCase();
+  const flagged = data.flagged.map((row) => ({ ...row, search: searchable(row) }));
+  const byRow = new Map(flagged.map((row) => [row.row, row]));
+  const why = (row) =>
+    row.reasons
+      .map((r) => `${r.column}${r.value === null ? "" : `=${r.value}`} (${percent(r.share)})`)
+      .join(", ");
+
+  const drawMap = (openRow) => {
+    const { map } = data, { path } = map;
+    const canvas = by("map"), tip = by("tip");
+    const low = Math.max(Math.min(...map.distance), 1e-3), high = Math.max(...map.distance, map.cut) * 1.3;
+    const range = [1, Math.max(...map.row, 2)];
+    let scale = null, step = path ? path.chosen : 0, selected = -1;
+    const weight = (i) => (path ? parseInt(path.weights[step][i], 16) / 7.5 : 1);
+    const point = (i) => [scale.px(map.row[i]), scale.py(Math.max(map.distance[i], low))];
+    const mark = (g, i) => {
+      const [x, y] = point(i);
+      const isFlagged = map.is_flagged[i] === 1;
+      g.fillStyle = g.strokeStyle = css(isFlagged ? "--flag" : "--kept");
+      g.globalAlpha = isFlagged ? 1 : 0.15 + 0.85 * Math.min(1, weight(i));
+      g.beginPath();
+      if (!isFlagged) {
+        g.arc(x, y, 2.2, 0, 7);
+        g.fill();
+        return;
+      }
+      // A diamond, so that colour is not all that tells; full if the row has weight.
+      g.moveTo(x, y - 5);
+      g.lineTo(x + 5, y);
+      g.lineTo(x, y + 5);
+      g.lineTo(x - 5, y);
+      g.closePath();
+      g.stroke();
+      if (weight(i) > 0.5) g.fill();
+    };
+    const draw = () => {
+      scale = plot(canvas, range, [low, high], ["row", "robust distance"], true);
+      const { g, py, left, right } = scale;
+      map.row.forEach((_, i) => mark(g, i));
+      g.globalAlpha = 1;
+      g.strokeStyle = css("--ink");
+      g.setLineDash([5, 4]);
+      g.beginPath();
+      g.moveTo(left, py(map.cut));
+      g.lineTo(right, py(map.cut));
+      g.stroke();
+      g.setLineDash([]);
+      if (selected < 0) return;
+      g.lineWidth = 2;
+      g.beginPath();
+      g.arc(...point(selected), 9, 0, 7);
+      g.stroke();
+    };
+    const show = (i) => {
+      if (i === selected) return;
+      selected = i;
+      draw();
+      tip.hidden = i < 0;
+      tip.replaceChildren();
+      if (i < 0) return;
+      const row = byRow.get(map.row[i]);
+      const name = row && row.id ? ` (${row.id})` : "";
+      const sure = row ? `, p-value ${pValue(row.p_value)}` : "";
+      tip.append(element("strong", `row ${map.row[i]}${name}`));
+      tip.append(element("div", `distance ${number(map.distance[i])}${sure}`));
+      tip.append(row ? details(row) : element("div", map.is_flagged[i] ? "flagged" : "not flagged"));
+      const [x, y] = point(i);
+      tip.style.left = `${Math.max(0, Math.min(x + 12, canvas.clientWidth - tip.offsetWidth))}px`;
+      tip.style.top = `${y + 12}px`;
+    };
+    const nearest = (event) => {
+      const box = canvas.getBoundingClientRect();
+      const [mx, my] = [event.clientX - box.left, event.clientY - box.top];
+      let best = -1, least = 14 ** 2;
+      map.row.forEach((_, i) => {
+        const [x, y] = point(i);
+        // Flagged rows are what one wants to hit.
+        const gap = ((x - mx) ** 2 + (y - my) ** 2) * (map.is_flagged[i] ? 0.5 : 1);
+        if (gap < least) [best, least] = [i, gap];
+      });
+      return best;
+    };
+    canvas.addEventListener("pointermove", (event) => show(nearest(event)));
+    canvas.addEventListener("pointerleave", () => show(-1));
+    canvas.addEventListener("click", (event) => {
+      const i = nearest(event);
+      if (i >= 0 && byRow.has(map.row[i])) openRow(map.row[i]);
+    });
+    const places = map.is_flagged.flatMap((flag, i) => (flag ? [i] : []));
+    canvas.addEventListener("keydown", (event) => {
+      const steps = { ArrowRight: 1, ArrowLeft: -1 };
+      if (event.key === "Escape") show(-1);
+      if (event.key === "Enter" && selected >= 0 && byRow.has(map.row[selected])) openRow(map.row[selected]);
+      if (!(event.key in steps) || !places.length) return;
+      event.preventDefault();
+      const at = places.indexOf(selected);
+      show(places[at < 0 ? 0 : (at + steps[event.key] + places.length) % places.length]);
+    });
+    redraws.push(draw);
+    if (!path) {
+      draw();
+      return;
+    }
+    const slider = by("alpha");
+    const tell = () => {
+      step = Number(slider.value);
+      const n = path.n_flagged[step];
+      const parts = [`α = ${number(path.alphas[step])}`];
+      if (n < 0) parts.push("collapsed: no answer");
+      else parts.push(`${count(n)} rows flagged`, `${number(path.effective_rows[step])} effective rows`);
+      if (step >= path.plateau[0] && step < path.plateau[1]) parts.push("on the plateau");
+      if (step === path.chosen) parts.push("the α of this report, about");
+      by("alpha-said").textContent = parts.join(" · ");
+      draw();
+    };
+    slider.max = path.alphas.length - 1;
+    slider.value = path.chosen;
+    slider.addEventListener("input", tell);
+    by("reset").addEventListener("click", () => {
+      slider.value = path.chosen;
+      tell();
+    });
+    tell();
+  };
+
+  const drawQuantiles = () => {
+    const { expected, observed } = data.map.quantiles;
+    const widest = Math.max(...expected);
+    const most = Math.min(Math.max(...observed), 2.5 * widest + 2);
+    const draw = () => {
+      const labels = ["expected -log10 p, if every row belonged", "observed"];
+      const { g, px, py } = plot(by("quantiles"), [0, widest], [0, most], labels, false);
+      const end = Math.min(widest, most);
+      g.strokeStyle = css("--soft");
+      g.beginPath();
+      g.moveTo(px(0), py(0));
+      g.lineTo(px(end), py(end));
+      g.stroke();
+      expected.forEach((e, i) => {
+        // What lies beyond the picture stands at its upper edge.
+        const isBeyond = observed[i] > most;
+        g.fillStyle = css(isBeyond ? "--flag" : "--kept");
+        g.beginPath();
+        g.arc(px(e), py(Math.min(observed[i], most)), 2.5, 0, 7);
+        g.fill();
+      });
+    };
+    draw();
+    redraws.push(draw);
+  };
+
+  const drawConvergence = () => {
+    const history = data.model.objective;
+    const low = Math.min(...history), high = Math.max(...history), room = (high - low || 1) * 0.1;
+    const draw = () => {
+      const ends = [1, Math.max(history.length, 2)];
+      const { g, px, py } = plot(by("convergence"), ends, [low - room, high + room], ["pass", "objective"], false);
+      g.strokeStyle = g.fillStyle = css("--kept");
+      g.beginPath();
+      history.forEach((v, i) => g.lineTo(px(i + 1), py(v)));
+      g.stroke();
+      history.forEach((v, i) => {
+        g.beginPath();
+        g.arc(px(i + 1), py(v), 3, 0, 7);
+        g.fill();
+      });
+    };
+    draw();
+    redraws.push(draw);
+  };
+
+  const detectionColumns = () => [
+    { name: "p-value", isNumber: true, value: (r) => r.p_value, text: (r) => pValue(r.p_value) },
+    { name: "row", isNumber: true, value: (r) => r.row, text: (r) => String(r.row) },
+    ...(flagged.some((r) => r.id) ? [{ name: "id", value: (r) => r.id || "", text: (r) => r.id || "" }] : []),
+    { name: "distance", isNumber: true, value: (r) => r.distance, text: (r) => number(r.distance) },
+    { name: "why (share of the distance)", value: why, text: why },
+  ];
+  const labelColumns = () => [
+    {
+      name: "chance of being wrong", isNumber: true, value: (r) => -r.probability_wrong,
+      text: (r) => percent(r.probability_wrong),
+    },
+    { name: "row", isNumber: true, value: (r) => r.row, text: (r) => String(r.row) },
+    ...(flagged.some((r) => r.id) ? [{ name: "id", value: (r) => r.id || "", text: (r) => r.id || "" }] : []),
+    { name: "given", value: (r) => r.given, text: (r) => r.given },
+    { name: "suggested", value: (r) => r.suggested, text: (r) => r.suggested },
+    { name: "weight", isNumber: true, value: (r) => r.weight, text: (r) => number(r.weight) },
+    { name: "what speaks for it", value: why, text: why },
+  ];
+
+  const columns = data.kind === "detection" ? detectionColumns() : labelColumns();
+  const openRow = flagged.length ? table(flagged, columns) : () => {};
+  if (data.kind === "detection") {
+    drawMap(openRow);
+    drawQuantiles();
+    drawConvergence();
+  }
+})();
