@@ -7,6 +7,7 @@ import typer
 from eosparse.cli.compare import compare
 from eosparse.cli.demo import demo
 from eosparse.cli.detect import detect
+from eosparse.cli.labels import labels
 from eosparse.cli.reproduce import reproduce
 from eosparse.cli.score import score
 
@@ -18,6 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(detect)
+app.command()(labels)
 app.command()(score)
 app.command()(demo)
 app.command()(reproduce)

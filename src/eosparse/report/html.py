@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from eosparse.report.detection import Summary, shown
-from eosparse.report.text import headline
+from eosparse.report.text import headline, label_headline, quality_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +63,32 @@ def write_detection(
     title = f"Which rows of {summary['table']['name']} do not belong"
     text = render("detection.html.j2", title, headline(summary), summary, data, context, embed)
     _write(path, text)
+
+
+def write_labels(summary: Summary, frame: pd.DataFrame, path: Path, *, embed: Embed) -> None:
+    """Write the report of an audit of labels; parameters as for `write_detection`."""
+    listed = summary["flagged"][:_MOST_LISTED]
+    data = {
+        "kind": "labels",
+        "flagged": listed if embed != "none" else [_without_values(row) for row in listed],
+        "usual": summary["usual"] if embed != "none" else {},
+        **_cells(frame, listed, embed),
+    }
+    context = {
+        "n_flagged": summary["n_flagged"],
+        "n_used": summary["table"]["n_used"],
+        "n_listed": len(listed),
+        "fdr": summary["model"]["fdr"],
+        "target": summary["target"],
+        "task": summary["task"],
+        "noise_rates": summary["noise_rates"],
+        "matrix": summary["matrix"],
+        "quality": summary["quality"],
+        "quality_said": quality_line(summary),
+    }
+    title = f"Which labels of {summary['table']['name']} are wrong"
+    said = label_headline(summary)
+    _write(path, render("labels.html.j2", title, said, summary, data, context, embed))
 
 
 def render(

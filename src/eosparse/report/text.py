@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eosparse.report.detection import Summary, reason_text
+from eosparse.report.detection import Summary
 
 
 def headline(summary: Summary) -> str:
@@ -19,6 +19,40 @@ def headline(summary: Summary) -> str:
         f"{count:,} {are} not belong, {share:.2g} of the {rows}. Of these {expected} should be a "
         f"false alarm (false-discovery rate {model['fdr']:g})."
     ).replace(f"{share:.2g} of", f"{share:.2%} of")
+
+
+def label_headline(summary: Summary) -> str:
+    """Say in one sentence how many labels are probably wrong."""
+    table, count = summary["table"], summary["n_flagged"]
+    of = f"of the {table['n_used']:,} rows of {table['name']}"
+    if count == 0:
+        return f"No label in {summary['target']} {of} is probably wrong."
+    are = "label is" if count == 1 else "labels are"
+    return (
+        f"{count:,} {are} probably wrong in {summary['target']}, {count / table['n_used']:.2%} "
+        f"{of} (about {summary['model']['fdr']:.0%} of these may be right)."
+    )
+
+
+def quality_line(summary: Summary) -> str:
+    """Say how a model does with and without the doubtful rows."""
+    quality = summary["quality"]
+    if quality["with"] is None or quality["without"] is None:
+        return "How a model does without the doubtful rows cannot be told from so few."
+    return (
+        f"{quality['measure']} on held-out rows that are not doubted: {quality['with']:.3f} "
+        f"learned from all rows, {quality['without']:.3f} without the doubtful ones."
+    )
+
+
+def noise_line(summary: Summary) -> str:
+    """Say the share of wrong labels, by class."""
+    rates = summary["noise_rates"]
+    if list(rates) == ["all"]:
+        return f"Estimated share of wrong labels: {rates['all']:.1%}."
+    shown = ", ".join(f"{name} {rate:.1%}" for name, rate in list(rates.items())[:8])
+    more = f", and {len(rates) - 8} more classes" if len(rates) > 8 else ""
+    return f"Estimated share of wrong labels by class given: {shown}{more}."
 
 
 def left_out(summary: Summary) -> list[str]:
@@ -50,11 +84,3 @@ def model_line(summary: Summary) -> str:
 def p_value_text(p: float) -> str:
     """Return a p-value that can be read."""
     return "< 1e-99" if p < 1e-99 else f"{p:.1e}"
-
-
-def lines_of_rows(summary: Summary, most: int) -> list[tuple[str, str, str, str]]:
-    """Return row, name, p-value and reasons of the most outlying rows."""
-    return [
-        (str(r["row"]), r["id"] or "", p_value_text(r["p_value"]), reason_text(r["reasons"]))
-        for r in summary["flagged"][:most]
-    ]

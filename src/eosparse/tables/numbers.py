@@ -55,7 +55,9 @@ class Numbers:
     values : array of shape (n_kept, n_features)
         Numbers without gaps, freed of what the categories explain.
     names : tuple of str
-        Columns of the table that they come from.
+        What each column is: that of the table, or ``column=category``.
+    sources : tuple of str
+        The column of the table that each comes from.
     is_kept : array of bool of shape (n_rows,)
         Rows of the table that are there; others had gaps and were dropped.
     encoding : Encoding
@@ -66,6 +68,7 @@ class Numbers:
 
     values: FloatArray
     names: tuple[str, ...]
+    sources: tuple[str, ...]
     is_kept: BoolArray
     encoding: Encoding
     notes: tuple[str, ...] = ()
@@ -77,6 +80,7 @@ def as_numbers(
     *,
     missing: Missing = "error",
     encoding: Encoding | None = None,
+    indicate: bool = False,
 ) -> Numbers:
     """Return the usable columns of a table as numbers.
 
@@ -90,6 +94,9 @@ def as_numbers(
         What to do with rows that have gaps.
     encoding : Encoding, optional
         That of the table that a model was made of; otherwise this table's own is found.
+    indicate : bool, default=False
+        Give every category but the commonest a column of its own, zero or one, as a classifier
+        wants them, instead of taking its median out of the numbers.
 
     Returns
     -------
@@ -112,18 +119,47 @@ def as_numbers(
     """
     used = [column for column in columns if column.role.is_used]
     names = tuple(column.name for column in used if column.role is Role.NUMBER)
-    if not names:
+    if not names and not (indicate and used):
         said = ", ".join(f"{column.name!r} ({column.role})" for column in columns[:8])
         raise TableError(f"no column holds numbers: {said}. Name some with --columns.")
     cells = {column.name: _cleaned(frame[column.name], column.role) for column in used}
     fills = _fills(cells) if encoding is None else encoding.fills
     cells, is_kept, notes = _without_gaps(cells, missing, fills)
-    values = np.column_stack([cells[name].to_numpy(dtype=np.float64) for name in names])
+    values = np.empty((int(np.count_nonzero(is_kept)), len(names)))
+    for place, name in enumerate(names):
+        values[:, place] = cells[name]
     kinds = {name: cells[name].astype(str).to_numpy() for name in cells if name not in names}
+    if indicate:
+        return _with_indicators(values, names, kinds, is_kept, fills, notes)
     offsets = _offsets(values, kinds) if encoding is None else encoding.offsets
     for name, kind in kinds.items():
         values = values - _of_rows(offsets.get(name, {}), kind, values.shape[1])
-    return Numbers(values, names, is_kept, Encoding(offsets, fills), notes)
+    return Numbers(values, names, names, is_kept, Encoding(offsets, fills), notes)
+
+
+def _with_indicators(
+    values: FloatArray,
+    names: tuple[str, ...],
+    kinds: dict[str, NDArray[Any]],
+    is_kept: BoolArray,
+    fills: dict[str, Any],
+    notes: tuple[str, ...],
+) -> Numbers:
+    parts, all_names, sources = [values], [*names], [*names]
+    for name, kind in kinds.items():
+        levels, counts = np.unique(kind, return_counts=True)
+        own = [level for level in levels if level != levels[counts.argmax()]]
+        parts.append(np.column_stack([kind == level for level in own]).astype(np.float64))
+        all_names += [f"{name}={level}" for level in own]
+        sources += [name] * len(own)
+    return Numbers(
+        np.column_stack(parts),
+        tuple(all_names),
+        tuple(sources),
+        is_kept,
+        Encoding({}, fills),
+        notes,
+    )
 
 
 # Fewer rows of a category do not tell what is usual for it.
