@@ -1,0 +1,224 @@
+"""`detect`, `labels` and `score`, as a person runs them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer
+from typer.testing import CliRunner
+
+from eosparse.cli.app import app
+
+
+def run(*arguments, **options):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], **options)
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """A messy table with four mistakes."""
+    monkeypatch.setenv("COLUMNS", "200")
+    rng = np.random.default_rng(0)
+    n = 500
+    table = pd.DataFrame(
+        {
+            "patient_id": [f"P{i:05d}" for i in range(n)],
+            "visit": pd.date_range("2024-01-01", periods=n).astype(str),
+            "sex": rng.choice(["f", "m"], n),
+            "height_cm": rng.normal(170, 9, n).round(1),
+            "comment": [f"seen by the doctor on round {i}" for i in range(n)],
+        }
+    )
+    table["weight_kg"] = (table["height_cm"] - 100 + rng.normal(0, 7, n)).round(1)
+    table["bp"] = rng.normal(125, 12, n).round()
+    table.loc[5, "height_cm"] = 1.71
+    table.loc[77, "weight_kg"] = 700
+    table.loc[200, "bp"] = 12
+    table.loc[300, ["height_cm", "weight_kg"]] = [150, 110]
+    path = tmp_path / "people.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+MISTAKES = {6, 78, 201, 301}
+
+
+def test_detect_prints_rows_reasons_and_what_was_left_out(people):
+    found = run("detect", people)
+    assert found.exit_code == 0, found.output
+    assert "4 rows do not belong" in found.stdout
+    assert "weight_kg=700" in found.stdout
+    assert "P00077" in found.stdout
+    assert "comment (free text" in found.stdout
+    assert "own kind in: sex" in found.stdout
+
+
+def test_json_is_json_and_complete(people):
+    found = run("detect", people, "--json")
+    summary = json.loads(found.stdout)
+    assert {row["row"] for row in summary["flagged"]} == MISTAKES
+    assert summary["flagged"][0]["reasons"][0]["column"] == "weight_kg"
+    assert summary["model"]["status"] == "converged"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])
+def test_output_has_all_rows_in_their_order(people, tmp_path, ending):
+    out = tmp_path / f"out{ending}"
+    assert run("detect", people, "--output", out).exit_code == 0
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".xlsx": pd.read_excel}
+    judged, given = readers[ending](out), pd.read_csv(people)
+    assert judged["patient_id"].tolist() == given["patient_id"].tolist()
+    assert set(np.flatnonzero(judged["eos_is_outlier"]) + 1) == MISTAKES
+    assert judged["eos_weight"].mean() == pytest.approx(1.0)
+    assert judged["eos_p_value"].between(0, 1).all()
+    assert "weight_kg=700" in judged["eos_reason"][77]
+
+
+def test_gaps_need_a_word(people):
+    table = pd.read_csv(people)
+    table.loc[[10, 20], "bp"] = np.nan
+    table.to_csv(people, index=False)
+    refused = run("detect", people)
+    assert refused.exit_code == 2
+    assert "'bp' 2" in refused.stderr
+    assert "--missing drop" in refused.stderr
+    out = people.with_name("out.csv")
+    assert run("detect", people, "--missing", "drop", "-o", out).exit_code == 0
+    judged = pd.read_csv(out)
+    assert len(judged) == len(table)
+    assert judged["eos_p_value"].isna().sum() == 2
+
+
+def test_standard_input(people):
+    found = run("detect", "-", "--columns", "height_cm,weight_kg", input=people.read_bytes())
+    assert found.exit_code == 0, found.output
+    assert "standard input" in found.stdout
+    assert "2 columns" in found.stdout
+
+
+def test_existing_files_are_not_touched_before_anything_is_done(people, tmp_path):
+    out = tmp_path / "out.csv"
+    out.write_text("mine")
+    refused = run("detect", people, "-o", out)
+    assert refused.exit_code == 2
+    assert out.read_text() == "mine"
+    assert run("detect", people, "-o", out, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["detect", "nothing.csv"], "no file"),
+        (["detect", "{people}", "--columns", "shoe"], "no column 'shoe'"),
+        (["detect", "{people}", "--alpha", "-1"], "alpha"),
+        (["labels", "{people}", "--target", "shoe"], "no column 'shoe'"),
+        (["detect", "{people}", "--output", "out.doc"], "what kind"),
+    ],
+)
+def test_wrong_use_is_said(people, arguments, said):
+    found = run(*(argument.format(people=people) for argument in arguments))
+    assert found.exit_code == 2
+    assert said in found.output
+
+
+def test_no_answer_has_an_exit_code_of_its_own(people):
+    found = run("detect", people, "--alpha", "0.0001")
+    assert found.exit_code == 3
+    assert "Use a larger alpha" in found.stderr
+
+
+def test_warnings_are_notes(tmp_path):
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0.0, 8.0, 16.0], 60)[:, None]
+    table = pd.DataFrame(rng.normal(size=(180, 3)) + groups, columns=list("abc"))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    found = run("detect", tmp_path / "t.csv", "--json")
+    assert any("half of the rows" in note for note in json.loads(found.stdout)["notes"])
+
+
+def test_a_saved_model_judges_another_table(people, tmp_path):
+    model = tmp_path / "m.eos"
+    assert run("detect", people, "--save-model", model).exit_code == 0
+    # Other order, other columns beside, an unknown kind.
+    new = pd.read_csv(people).iloc[::-1].assign(more=1)
+    new["sex"] = new["sex"].where(new.index != 0, "unknown")
+    new = new[new.columns[::-1]]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    found = run("score", model, tmp_path / "new.csv", "--json")
+    assert found.exit_code == 0, found.output
+    rows = {500 - row["row"] + 1 for row in json.loads(found.stdout)["flagged"]}
+    assert rows == MISTAKES
+
+
+def test_a_model_wants_its_columns(people, tmp_path):
+    model = tmp_path / "m.eos"
+    run("detect", people, "--save-model", model)
+    pd.read_csv(people).drop(columns="bp").to_csv(tmp_path / "new.csv", index=False)
+    found = run("score", model, tmp_path / "new.csv")
+    assert found.exit_code == 2
+    assert "lacks columns that the model was made of: 'bp'" in found.stderr
+
+
+@pytest.fixture
+def tumours(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    table = load_breast_cancer(as_frame=True).frame.rename(columns={"target": "diagnosis"})
+    table["diagnosis"] = np.where(table["diagnosis"] == 1, "benign", "malignant")
+    wrong = np.random.default_rng(0).choice(len(table), 30, replace=False)
+    table.loc[wrong, "diagnosis"] = np.where(
+        table.loc[wrong, "diagnosis"] == "benign", "malignant", "benign"
+    )
+    path = tmp_path / "tumours.csv"
+    table.to_csv(path, index=False)
+    return path, set(wrong + 1)
+
+
+def test_labels_finds_most_wrong_ones_and_says_what_they_should_be(tumours, tmp_path):
+    path, wrong = tumours
+    out = tmp_path / "out.csv"
+    found = run("labels", path, "--target", "diagnosis", "--json", "-o", out)
+    assert found.exit_code == 0, found.output
+    summary = json.loads(found.stdout)
+    flagged = {row["row"] for row in summary["flagged"]}
+    assert len(flagged & wrong) >= 25
+    assert len(flagged - wrong) <= 12
+    assert summary["task"] == "classification"
+    quality = summary["quality"]
+    assert quality["without"] >= quality["with"]
+    counts = np.array(summary["matrix"]["counts"])
+    assert counts.sum() == summary["n_flagged"]
+    assert np.trace(counts) == 0
+    judged = pd.read_csv(out)
+    assert set(np.flatnonzero(judged["eos_is_outlier"]) + 1) == flagged
+    assert judged["eos_suggested"].isin(["benign", "malignant"]).all()
+
+
+def test_labels_of_a_regression(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    table["price"] = 3 * table["a"] - table["b"] + rng.normal(0, 0.2, 300)
+    table.loc[[4, 40], "price"] += 9
+    table.loc[100, "price"] = np.nan
+    table.to_csv(tmp_path / "t.csv", index=False)
+    found = run("labels", tmp_path / "t.csv", "--target", "price")
+    assert found.exit_code == 0, found.output
+    assert "price was taken for a number to predict" in found.stdout
+    assert "1 rows without a label" in found.stdout
+    summary = json.loads(run("labels", tmp_path / "t.csv", "--target", "price", "--json").stdout)
+    assert {5, 41} <= {row["row"] for row in summary["flagged"]}
+
+
+def test_hostile_cells_print_as_text(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 2)), columns=["[bold]x", "=cmd()"])
+    table.insert(0, "id", [f"[red]{i}[/red]" for i in range(200)])
+    table.loc[3, "=cmd()"] = 50
+    table.to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "out.csv"
+    found = run("detect", tmp_path / "t.csv", "-o", out)
+    assert "[red]3[/red]" in found.stdout
+    # A reason that begins with a formula is made text.
+    assert pd.read_csv(out)["eos_reason"][3].startswith("'=cmd()=50")

@@ -1,0 +1,103 @@
+"""Reports: complete, inert and small; how they behave is tested in a browser."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from eosparse.cli.app import app
+from eosparse.report.html import inert_json
+
+HOSTILE = "</script><script>window.hit=1</script><img src=x onerror='window.hit=1'>"
+
+
+def report_of(frame, path, *options, command=("detect",)):
+    table = path / "table.csv"
+    frame.to_csv(table, index=False)
+    out = path / "report.html"
+    arguments = [command[0], str(table), *command[1:], "--report", str(out), "--force", *options]
+    outcome = CliRunner().invoke(app, arguments)
+    assert outcome.exit_code == 0, outcome.output
+    return out.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    frame.insert(0, "name", [f"secret{i}" for i in range(300)])
+    frame.loc[7, "b"] = 30
+    return frame
+
+
+def data_of(text):
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    return json.loads(found.group(1))
+
+
+def test_only_flagged_rows_are_embedded_unless_asked(frame, tmp_path):
+    text = report_of(frame, tmp_path)
+    assert "secret7" in text
+    assert "secret8" not in text
+    assert "cells of flagged rows only" in text
+    assert "secret8" in report_of(frame, tmp_path, "--embed", "all")
+    nothing = report_of(frame, tmp_path, "--embed", "none")
+    assert "secret7" not in nothing
+    assert all(r["value"] is None for row in data_of(nothing)["flagged"] for r in row["reasons"])
+
+
+def test_nothing_is_fetched_and_only_our_script_may_run(frame, tmp_path):
+    text = report_of(frame, tmp_path)
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", text)
+    assert "default-src 'none'" in text
+    assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]{44}'", text)
+    assert not re.search(r"\son\w+=", text.split("<script")[0])
+
+
+def test_hostile_names_and_cells_are_text(frame, tmp_path):
+    frame = frame.rename(columns={"b": HOSTILE})
+    frame.loc[7, "name"] = HOSTILE
+    text = report_of(frame, tmp_path)
+    assert text.count("<script") == 2
+    assert "<img" not in text
+    assert data_of(text)["flagged"][0]["reasons"][0]["column"] == HOSTILE
+
+
+def test_json_cannot_leave_its_element():
+    text = inert_json({"x": "</script>\u2028&<!--"})
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"x": "</script>\u2028&<!--"}
+
+
+def test_a_large_table_makes_a_small_file(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(100_000, 8)), columns=[f"column {i}" for i in range(8)])
+    frame.iloc[:8000] += 9
+    frame = frame.round(3)
+    text = report_of(frame, tmp_path)
+    assert len(text.encode()) < 3_000_000
+    data = data_of(text)
+    assert len(data["flagged"]) == 2000
+    assert "Listed are the first 2,000 of" in text
+    assert sum(data["map"]["is_flagged"]) <= 6000
+
+
+def test_a_clean_table_says_so(tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    text = report_of(frame, tmp_path)
+    assert "No row is flagged." in text
+    assert "stands out" in text
+
+
+def test_labels_report(frame, tmp_path):
+    frame["kind"] = np.where(frame["a"] > 0, "left", "right")
+    frame["a"] += np.sign(frame["a"])
+    frame.loc[7, "kind"] = "left" if frame.loc[7, "kind"] == "right" else "right"
+    text = report_of(frame, tmp_path, command=("labels", "--target", "kind"))
+    assert "Given and suggested" in text
+    assert data_of(text)["flagged"][0]["row"] == 8
+    assert "balanced accuracy" in text

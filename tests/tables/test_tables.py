@@ -1,0 +1,213 @@
+"""Tables as people bring them."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eosparse.tables import (
+    MissingValuesError,
+    Role,
+    TableError,
+    as_numbers,
+    read_table,
+    recognised,
+    write_table,
+)
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    n = 60
+    return pd.DataFrame(
+        {
+            "patient_id": [f"P{i:03d}" for i in range(n)],
+            "nr": np.arange(n) + 100,
+            "visit": pd.date_range("2024-01-01", periods=n).astype(str),
+            "sex": rng.choice(["f", "m"], n),
+            "height": rng.normal(170, 9, n).round(1),
+            "age": rng.integers(18, 60, n),
+            "smokes": rng.random(n) < 0.3,
+            "note": [f"seen on round {i} by the doctor" for i in range(n)],
+            "site": "Lugano",
+            "nothing": np.nan,
+        }
+    )
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet", "t.arrow", "t.xlsx"])
+def test_every_kind_is_read_as_it_was_written(table, tmp_path, name):
+    whole = table.drop(columns="nothing")
+    write_table(whole, tmp_path / name)
+    pd.testing.assert_frame_equal(read_table(tmp_path / name).frame, whole, check_dtype=False)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_existing_files_are_kept_unless_forced(table, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("mine")
+    with pytest.raises(TableError, match="--force"):
+        write_table(table, path)
+    assert path.read_text() == "mine"
+    write_table(table, path, force=True)
+    assert len(read_table(path).frame) == 60
+
+
+def test_a_write_that_fails_leaves_nothing(table, tmp_path):
+    broken = table.assign(odd=[object()] * len(table))
+    path = tmp_path / "t.parquet"
+    with pytest.raises(Exception, match="object"):
+        write_table(broken, path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_semicolons_and_decimal_commas_are_recognised_and_said(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n1,5;2\n2,5;3\n")
+    found = read_table(path)
+    assert found.frame["a"].tolist() == [1.5, 2.5]
+    assert any("comma" in note for note in found.notes)
+    assert any("';'" in note for note in found.notes)
+
+
+def test_other_encodings_are_said(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("größe,x\n1,2\n".encode("cp1252"))
+    found = read_table(path)
+    assert list(found.frame.columns) == ["größe", "x"]
+    assert "Windows-1252" in found.notes[0]
+
+
+def test_byte_order_marks_and_compression(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress("\ufeffa,b\n1,2\n".encode()))
+    assert list(read_table(path).frame.columns) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("t.csv", b"", "is empty"),
+        ("t.csv", b"a,b\n", "no rows"),
+        ("t.csv", b"a,a\n1,2\n", "several columns named 'a'"),
+        ("t.csv", b"1,2\n3,4\n", "only numbers"),
+        ("t.csv", b'a,b\n1,2\n1,2,3,4\n"', "cannot be read"),
+        ("t.parquet", b"PAR1nonsense", "not a readable parquet file"),
+        ("t.xlsx", b"nonsense", "not a readable xlsx file"),
+        ("t.csv.gz", b"nonsense", "cannot be unpacked"),
+        ("t.doc", b"x", "what kind of table"),
+    ],
+)
+def test_what_cannot_be_read_is_said(tmp_path, name, content, said):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(TableError, match=said):
+        read_table(tmp_path / name)
+
+
+def test_columns_are_recognised(table):
+    roles = {column.name: column.role for column in recognised(table)}
+    assert roles == {
+        "patient_id": Role.IDENTIFIER,
+        "nr": Role.IDENTIFIER,
+        "visit": Role.DATE,
+        "sex": Role.CATEGORY,
+        "height": Role.NUMBER,
+        "age": Role.NUMBER,
+        "smokes": Role.NUMBER,
+        "note": Role.TEXT,
+        "site": Role.CONSTANT,
+        "nothing": Role.EMPTY,
+    }
+
+
+def test_columns_may_be_chosen(table):
+    chosen = recognised(table, only=("nr", "height"), identifier="patient_id")
+    used = [column.name for column in chosen if column.role.is_used]
+    assert used == ["nr", "height"]
+    left = recognised(table, ignore=("age",))
+    assert {c.name: c.role for c in left}["age"] is Role.IGNORED
+    with pytest.raises(TableError, match="no column 'weight'"):
+        recognised(table, only=("weight",))
+
+
+def test_numbers_written_as_text_and_dates_are_told_apart():
+    table = pd.DataFrame(
+        {
+            "minus": ["\u22121.5", "2", "3"],
+            "version": ["1.2.3", "1.2.4", "1.2.5"],
+            "day": ["01.02.2024", "02.02.2024", "05.02.2024"],
+        }
+    )
+    roles = {column.name: column.role for column in recognised(table)}
+    assert roles["minus"] is Role.NUMBER
+    assert roles["day"] is Role.DATE
+    numbers = as_numbers(table, [c for c in recognised(table) if c.name == "minus"])
+    assert numbers.values[:, 0].tolist() == [-1.5, 2.0, 3.0]
+
+
+def test_gaps_are_counted_dropped_or_filled(table):
+    table.loc[[3, 5], "height"] = np.nan
+    table.loc[7, "sex"] = None
+    columns = recognised(table)
+    with pytest.raises(MissingValuesError, match="'height' 2, 'sex' 1, of 60 rows"):
+        as_numbers(table, columns)
+    dropped = as_numbers(table, columns, missing="drop")
+    assert np.flatnonzero(~dropped.is_kept).tolist() == [3, 5, 7]
+    assert len(dropped.values) == 57
+    filled = as_numbers(table, columns, missing="impute")
+    assert np.isfinite(filled.values).all()
+    assert "'height' 2" in filled.notes[0]
+
+
+def test_infinities_are_gaps(table):
+    table.loc[0, "height"] = np.inf
+    with pytest.raises(MissingValuesError, match="'height' 1"):
+        as_numbers(table, recognised(table))
+
+
+def test_rows_are_compared_with_their_own_kind():
+    rng = np.random.default_rng(0)
+    sex = np.repeat(["f", "m"], 200)
+    height = rng.normal(np.where(sex == "f", 165, 180), 5)
+    table = pd.DataFrame({"sex": sex, "height": height})
+    numbers = as_numbers(table, recognised(table))
+    assert numbers.names == ("height",)
+    medians = [np.median(numbers.values[sex == s]) for s in "fm"]
+    assert medians[0] == pytest.approx(medians[1], abs=1e-9)
+
+
+def test_rare_and_unknown_categories_are_compared_with_all():
+    sex = ["f"] * 50 + ["m"] * 50 + ["x"] * 2
+    table = pd.DataFrame({"sex": sex, "height": np.arange(102.0) ** 1.01})
+    columns = recognised(table)
+    numbers = as_numbers(table, columns)
+    assert numbers.values[-1, 0] == table["height"].iloc[-1]
+    new = pd.DataFrame({"sex": ["never seen"], "height": [3.0]})
+    same = as_numbers(new, columns, encoding=numbers.encoding)
+    assert same.values[0, 0] == 3.0
+
+
+def test_indicators_are_for_classifiers(table):
+    numbers = as_numbers(table, recognised(table), indicate=True)
+    commonest = table["sex"].mode()[0]
+    other = ({"f", "m"} - {commonest}).pop()
+    place = numbers.names.index(f"sex={other}")
+    assert numbers.values[:, place].tolist() == (table["sex"] == other).astype(float).tolist()
+    assert numbers.sources[place] == "sex"
+
+
+def test_a_table_without_numbers_is_refused():
+    table = pd.DataFrame({"a": list("xyxyxyxyxy")})
+    with pytest.raises(TableError, match="no column holds numbers"):
+        as_numbers(table, recognised(table))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.lists(st.text(max_size=12), min_size=3, max_size=3), min_size=1, max_size=8))
+def test_any_text_gets_a_role(cells):
+    table = pd.DataFrame(cells, columns=["a", "b", "c"])
+    assert all(isinstance(column.role, Role) for column in recognised(table))
