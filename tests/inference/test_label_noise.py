@@ -8,11 +8,10 @@ from sklearn.metrics import roc_auc_score
 
 from eosparse.inference import (
     area_under_curve,
-    calibrated,
     estimate_label_noise,
+    explain_labels,
     mean_area,
     most_likely_wrong,
-    probability_wrong,
 )
 
 
@@ -79,28 +78,53 @@ def test_overlap_is_told_from_noise():
     assert estimates[0].cautious_gap > 2 * estimates[1].cautious_gap
 
 
-@pytest.mark.parametrize("sharpness", [1.0, 3.0])
-def test_chances_of_being_wrong_are_calibrated(sharpness):
-    """Also where the learner is surer than the labels warrant."""
-    noisy, given, truth, _ = simulated(0.2, 3.0)
-    sure = noisy**sharpness
-    sure /= sure.sum(axis=1, keepdims=True)
-    noise = np.array([[0.8, 0.2], [0.2, 0.8]])
-    chances = probability_wrong(calibrated(sure, given, np.ones(len(given))), given, noise)
+def learned(right, sharpness):
+    """Probabilities of a learner freed of wrong labels, more or less sure than it should be."""
+    powers = np.column_stack([1 - right, right]) ** sharpness
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("sharpness", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("rate", [0.02, 0.2])
+def test_chances_of_being_wrong_are_calibrated(sharpness, rate):
+    """Also where the learner is surer than it should be, or less sure."""
+    _, given, truth, right = simulated(rate, 3.0)
+    explained = explain_labels(learned(right, sharpness), given)
+    assert explained.sharpness == pytest.approx(1 / sharpness, rel=0.1)
+    np.testing.assert_allclose(explained.matrix, [[1 - rate, rate], [rate, 1 - rate]], atol=0.015)
     is_wrong = given != truth
     for low in np.arange(0.0, 1.0, 0.2):
-        inside = (chances >= low) & (chances <= low + 0.2)
-        # Three standard errors of the share, and what isotonic steps may add.
+        inside = (explained.chances >= low) & (explained.chances <= low + 0.2)
         tolerance = 0.02 + 3 * np.sqrt(0.25 / inside.sum())
-        assert is_wrong[inside].mean() == pytest.approx(chances[inside].mean(), abs=tolerance)
+        expected = explained.chances[inside].mean()
+        assert is_wrong[inside].mean() == pytest.approx(expected, abs=tolerance)
 
 
 def test_the_flagged_set_keeps_the_wanted_rate():
-    noisy, given, truth, _ = simulated(0.2, 3.0, seed=1)
-    noise = estimate_label_noise(noisy, given, np.ones(len(given)))
-    np.testing.assert_allclose(noise.matrix, [[0.8, 0.2], [0.2, 0.8]], atol=0.02)
-    chances = probability_wrong(noisy, given, noise.matrix)
-    flagged = most_likely_wrong(chances, 0.1)
-    assert 0.03 < (given == truth)[flagged].mean() < 0.12
+    _, given, truth, right = simulated(0.2, 3.0, seed=1)
+    flagged = most_likely_wrong(explain_labels(learned(right, 2.0), given).chances, 0.1)
+    assert 0.06 < (given == truth)[flagged].mean() < 0.13
     assert flagged.sum() > 1000
     assert not most_likely_wrong(np.full(5, 0.5), 0.1).any()
+
+
+def test_a_few_wrong_labels_are_found():
+    """One in a hundred: too few to read a rate from some rows alone."""
+    _, given, truth, right = simulated(0.0, 6.0, n=300)
+    given[[3, 50, 200]] = 1 - truth[[3, 50, 200]]
+    flagged = most_likely_wrong(explain_labels(learned(right, 1.0), given).chances, 0.1)
+    assert np.flatnonzero(flagged).tolist() == [3, 50, 200]
+
+
+def test_one_pair_of_classes_confused_is_found():
+    """Noise between two of many classes is not diluted by the others."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 6, 3000)
+    probabilities = np.full((3000, 6), 0.02)
+    probabilities[np.arange(3000), truth] = 0.9
+    given = np.where((truth == 1) & (rng.uniform(size=3000) < 0.3), 4, truth)
+    explained = explain_labels(probabilities, given)
+    assert explained.matrix[1, 4] == pytest.approx(0.3, abs=0.05)
+    flagged = most_likely_wrong(explained.chances, 0.1)
+    assert (given != truth)[flagged].mean() > 0.9
+    assert flagged[given != truth].mean() > 0.9

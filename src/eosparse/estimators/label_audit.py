@@ -16,7 +16,7 @@ from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.estimators.classifier import EOSClassifier
 from eosparse.estimators.parameters import check_choice, check_number
 from eosparse.estimators.regressor import EOSRegressor
-from eosparse.inference import calibrated, most_likely_wrong, probability_wrong, rising_with
+from eosparse.inference import explain_labels, most_likely_wrong, rising_with
 
 COLUMNS = ("row", "given", "suggested", "weight", "probability_wrong", "is_issue")
 
@@ -129,11 +129,12 @@ def _class_issues(X: Any, y: ArrayLike, model: EOSClassifier, fdr: float) -> Lab
     given = np.asarray(y)[rows]
     classes = np.searchsorted(model.classes_, given)
     probabilities = model.probabilities_[rows]
-    noisy = calibrated(probabilities, classes, np.ones(len(rows)))
     own = probabilities[np.arange(len(rows)), classes]
     others = np.where(np.eye(len(model.classes_), dtype=bool)[classes], -1.0, probabilities)
     doubt = others.max(axis=1) - own
-    chances = rising_with(doubt, probability_wrong(noisy, classes, model.noise_matrix_))
+    chances = rising_with(
+        doubt, explain_labels(probabilities, classes, model.noise_matrix_).chances
+    )
     suggested = model.classes_[probabilities.argmax(axis=1)]
     table = _table(X, rows, given, suggested, model.weights_, doubt, chances, fdr)
     rates = dict(zip(model.classes_.tolist(), model.class_noise_rates_.tolist(), strict=True))

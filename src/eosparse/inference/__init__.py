@@ -9,28 +9,28 @@ from eosparse.inference.distance_law import (
 from eosparse.inference.explanation import Explanation
 from eosparse.inference.false_discovery import rejected_mass
 from eosparse.inference.label_noise import (
+    Explained,
     LabelNoise,
-    calibrated,
     estimate_label_noise,
+    explain_labels,
     most_likely_wrong,
-    probability_wrong,
     rising_with,
 )
 from eosparse.inference.ranking import area_under_curve, mean_area
 
 __all__ = [
     "DistanceLaw",
+    "Explained",
     "Explanation",
     "FittedGamma",
     "LabelNoise",
     "ScaledF",
     "SelfPull",
     "area_under_curve",
-    "calibrated",
     "estimate_label_noise",
+    "explain_labels",
     "mean_area",
     "most_likely_wrong",
-    "probability_wrong",
     "rejected_mass",
     "rising_with",
 ]

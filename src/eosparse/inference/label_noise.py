@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+from scipy.optimize import isotonic_regression, minimize_scalar
 
 from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.errors import weighted_quantiles
@@ -119,8 +119,7 @@ def _noise_matrix(
     predicted: IntArray, classes: IntArray, mass: FloatArray, rate: float, n_classes: int
 ) -> FloatArray:
     """Shares of the given labels among the rows predicted as each class, drawn to the mean rate."""
-    even = np.full((n_classes, n_classes), rate / (n_classes - 1))
-    np.fill_diagonal(even, 1 - rate)
+    even = _even_noise(rate, n_classes)
     counts = np.bincount(predicted * n_classes + classes, mass, n_classes**2)
     filled = counts.reshape(n_classes, n_classes) + _PSEUDO_ROWS * even
     matrix: FloatArray = filled / filled.sum(axis=1, keepdims=True)
@@ -136,57 +135,112 @@ def _share(is_wrong: BoolArray, weights: FloatArray, otherwise: float = 0.0) -> 
     return share, float(np.sqrt(share * (1 - share) / total))
 
 
-def calibrated(probabilities: FloatArray, classes: IntArray, prior: FloatArray) -> FloatArray:
-    """Make held-out probabilities those of the given labels, keeping their order in each class.
+@dataclass(frozen=True)
+class Explained:
+    """Given labels explained by classes that overlap and by labels that are wrong.
 
-    A learner that was freed of wrong labels is surer than the labels warrant. Isotonic regression
-    finds how often its probabilities meet the label.
+    A row of class k is given the label j with chance ``N_kj``; which class it is of, the learner
+    says, more or less surely than it is right: ``P(j | x) = Σ_k p_k(x)^s N_kj / Σ_k p_k(x)^s``.
+    Sharpness s and noise N are those of the largest likelihood. A small s takes disagreement for
+    overlap, noise takes it for mistakes; the confident rows tell which.
+
+    Attributes
+    ----------
+    sharpness : float
+        s.
+    matrix : array of shape (n_classes, n_classes)
+        N: chance that a row of each class (line) is given each label (column).
+    chances : array of shape (n_samples,)
+        Chance that each label is wrong, by Bayes' rule.
+    misfit : float
+        Minus the log-likelihood.
     """
-    result = np.empty_like(probabilities)
-    for label in range(probabilities.shape[1]):
-        scores, level = np.unique(probabilities[:, label], return_inverse=True)
-        mass = np.bincount(level, prior, len(scores))
-        share = np.bincount(level, prior * (classes == label), len(scores)) / mass
-        result[:, label] = isotonic_regression(share, weights=mass).x[level]
-    total = result.sum(axis=1, keepdims=True)
-    calibrated: FloatArray = np.where(total > 0, result / np.maximum(total, 1e-300), probabilities)
-    return calibrated
+
+    sharpness: float
+    matrix: FloatArray
+    chances: FloatArray
+    misfit: float
 
 
-def probability_wrong(
-    probabilities: FloatArray, classes: IntArray, matrix: FloatArray
-) -> FloatArray:
-    """Chance that each label is wrong, by Bayes' rule.
+def explain_labels(
+    probabilities: FloatArray, classes: IntArray, matrix: FloatArray | None = None
+) -> Explained:
+    """Find sharpness and noise that explain the given labels best.
 
     Parameters
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        Held-out probabilities of the given labels, wrong ones included: see `calibrated`.
+        Class probabilities of each row by a learner that did not see its label.
     classes : array of shape (n_samples,)
-        Given classes.
-    matrix : array of shape (n_classes, n_classes)
-        Chance that a row of each class (line) is given each label (column).
+        Given class of each row, as a number from 0.
+    matrix : array of shape (n_classes, n_classes), optional
+        A guess of the noise; a little noise is tried anyway.
 
     Returns
     -------
-    array of shape (n_samples,)
+    Explained
 
     Examples
     --------
     >>> import numpy as np
-    >>> noisy = np.array([[0.9, 0.1], [0.9, 0.1], [0.5, 0.5]])
-    >>> noise = np.array([[0.9, 0.1], [0.1, 0.9]])
-    >>> probability_wrong(noisy, np.array([0, 1, 1]), noise).round(2).tolist()
-    [0.0, 1.0, 0.1]
+    >>> sure = np.tile([0.99, 0.01], (100, 1))
+    >>> labels = np.zeros(100, dtype=int)
+    >>> labels[7] = 1
+    >>> explained = explain_labels(sure, labels)
+    >>> int(explained.chances.argmax()), bool(explained.chances[7] > 0.5)
+    (7, True)
     """
-    n_classes = len(matrix)
-    kept = np.diag(matrix)[classes]
-    # How often other classes are given this label.
-    taken = ((matrix.sum(axis=0) - np.diag(matrix)) / (n_classes - 1))[classes]
-    given = np.clip(probabilities[np.arange(len(classes)), classes], 1e-12, 1.0)
-    true = np.clip((given - taken) / np.maximum(kept - taken, 1e-12), 0.0, 1.0)
-    chance: FloatArray = np.clip(1.0 - kept * true / given, 0.0, 1.0)
-    return chance
+    n_classes = probabilities.shape[1]
+    guesses = [_even_noise(_FIRST_RATE, n_classes)] + ([] if matrix is None else [matrix])
+    logs = np.log(np.clip(probabilities, _SMALLEST_PROBABILITY, 1.0))
+    return min((_explained(logs, classes, guess) for guess in guesses), key=lambda e: e.misfit)
+
+
+_FIRST_RATE = 0.05
+_SMALLEST_PROBABILITY = 1e-9
+_SHARPNESS_RANGE = (-3.0, 1.5)  # of its logarithm
+_MOST_ROUNDS = 60
+
+
+def _explained(logs: FloatArray, classes: IntArray, matrix: FloatArray) -> Explained:
+    """Alternate the sharpness and the noise, each best for the other."""
+    rows = np.arange(len(classes))
+    for _ in range(_MOST_ROUNDS):
+
+        def misfit(log_sharpness: float, matrix: FloatArray = matrix) -> float:
+            joint = _sharpened(logs, float(np.exp(log_sharpness))) * matrix[:, classes].T
+            return -float(np.log(np.maximum(joint.sum(axis=1), 1e-300)).sum())
+
+        found = minimize_scalar(misfit, bounds=_SHARPNESS_RANGE, method="bounded")
+        joint = _sharpened(logs, float(np.exp(found.x))) * matrix[:, classes].T
+        shares = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+        before, matrix = matrix, _noise_of_shares(shares, classes)
+        if np.abs(matrix - before).max() < 1e-6:
+            break
+    chances: FloatArray = np.clip(1.0 - shares[rows, classes], 0.0, 1.0)
+    return Explained(float(np.exp(found.x)), matrix, chances, float(found.fun))
+
+
+def _sharpened(logs: FloatArray, sharpness: float) -> FloatArray:
+    scaled = sharpness * (logs - logs.max(axis=1, keepdims=True))
+    powers = np.exp(scaled)
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def _noise_of_shares(shares: FloatArray, classes: IntArray) -> FloatArray:
+    """Noise matrix from the share of each class in each row, drawn to the mean rate."""
+    n_classes = shares.shape[1]
+    rate = 1.0 - float(shares[np.arange(len(classes)), classes].mean())
+    counts = np.stack([np.bincount(classes, shares[:, k], n_classes) for k in range(n_classes)])
+    filled = counts + _PSEUDO_ROWS * _even_noise(rate, n_classes)
+    matrix: FloatArray = filled / filled.sum(axis=1, keepdims=True)
+    return matrix
+
+
+def _even_noise(rate: float, n_classes: int) -> FloatArray:
+    even = np.full((n_classes, n_classes), rate / (n_classes - 1))
+    np.fill_diagonal(even, 1 - rate)
+    return even
 
 
 def rising_with(doubt: FloatArray, chances: FloatArray) -> FloatArray:
