@@ -2,10 +2,10 @@
 α-path: does the answer hang on α?
 ==================================
 
-`EOSDetector.path` solves the same problem along falling α, each time from the solution before. Large
-α keep every row, small ones let the weights collapse onto a few. In between lies a plateau, over
-which the same rows are flagged: here a tenth of the table, which is what was planted. The α that the
-detector chose lies on it.
+`EOSDetector.path` solves the same problem along falling α, each time from the solution before.
+Large α keep every row, small ones let the weights collapse onto a few. In between lies a plateau,
+over which the same rows are flagged: here a tenth of the table, which is what was planted. The α
+that the detector chose lies on it.
 """
 
 import matplotlib.pyplot as plt

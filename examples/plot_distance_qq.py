@@ -4,8 +4,8 @@ Q-Q plot: can the p-values be trusted?
 
 P-values are as good as the law they are taken from. The detector's law allows for the estimated
 location and covariance; χ² is the law if both were known. With six rows per column the difference
-is visible: along χ² the farther rows rise above the line although all of them belong, along the
-fitted law they stay on it.
+is visible: against χ² the whole bulk lies too high although it belongs, against the fitted law it
+lies on the line. It leaves it at the end because the flagged rows take up the last quantiles.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@
 Outlier map: what the classical distance hides
 ==============================================
 
-A quarter of the rows forms a cluster of its own. It pulls mean and covariance towards itself so far
-that its classical Mahalanobis distances are ordinary ones: it is masked. The robust distances, on
-the vertical axis, tell it apart. Rows on the grey line have the same distance either way.
+A quarter of the rows forms a cluster of its own. It pulls mean and covariance towards itself so
+far that its classical Mahalanobis distances are ordinary ones: it is masked. The robust
+distances, on the vertical axis, tell it apart. Rows on the grey line have the same distance
+either way.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ Tolerance ellipse: two columns of a blood panel
 ===============================================
 
 The ellipses should hold 99 % of the rows. The classical one is stretched by a few wrong rows and
-holds some of them; the robust one follows the others. Rows that are flagged inside the ellipse are
-wrong in a column that is not shown. The panel is synthetic.
+holds some of them; the robust one follows the others. Rows that are flagged inside the ellipse
+are wrong in a column that is not shown. The panel is synthetic.
 """
 
 import matplotlib.pyplot as plt

@@ -18,13 +18,13 @@ SHADE = "#999999"
 METHODS = (FLAGGED, BLUE, "#009E73", "#CC79A7", "#E69F00", LINE)
 
 
-def new_axes() -> Axes:
-    """Return axes on a new figure; an error that names the extra if matplotlib is missing."""
+def new_axes(height: float = 4.8) -> Axes:
+    """Return axes on a new figure, of a height in inches; without matplotlib, say what to do."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'eosparse[plots]'.") from error
-    _, ax = plt.subplots(constrained_layout=True)
+    _, ax = plt.subplots(figsize=(6.4, height), layout="constrained")
     return ax
 
 
@@ -54,7 +54,8 @@ def legend_on_top(ax: Axes, ncols: int) -> None:
     n_lines = -(-len(ax.get_legend_handles_labels()[0]) // ncols)
     room = (high - low) * (0.02 + 0.08 * n_lines)
     ax.set_ylim(top=float(transform.inverted().transform([high + room])[0]))
-    ax.legend(loc="upper left", frameon=False, ncols=ncols)
+    # On white, in case something is shaded behind it.
+    ax.legend(loc="upper left", framealpha=1.0, edgecolor="none", ncols=ncols)
 
 
 def readable(name: object, width: int = 28) -> str:

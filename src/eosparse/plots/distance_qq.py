@@ -26,8 +26,9 @@ _FAR = 3.0
 class DistanceQQDisplay:
     """Ordered distances against the quantiles of their law, with the line on which both agree.
 
-    Rows that belong lie along the line up to where the outliers begin. A bulk that leaves the line
-    says that it is not Gaussian, and p-values are not to be trusted.
+    Rows that belong lie along the line. If the bulk leaves it early, it is not Gaussian, and
+    p-values are not to be trusted. Its end rises where many rows are flagged, since these take up
+    the last quantiles.
 
     Parameters
     ----------

@@ -114,7 +114,8 @@ class ExplanationDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on given axes, or on new ones."""
-        ax = new_axes() if ax is None else ax
+        n_lines = len(self.deviations) * (min(self.n_columns, self.deviations.shape[1]) + 1.4)
+        ax = new_axes(max(2.6, 1.0 + 0.27 * n_lines)) if ax is None else ax
         ticks: list[float] = []
         labels: list[str] = []
         place = 0.0
@@ -128,7 +129,9 @@ class ExplanationDisplay:
             place = places[-1] + 1.4
         ax.set_yticks(ticks, labels)
         ax.tick_params(axis="y", length=0)
-        ax.set(xlabel="share of the squared distance, %", xlim=(0, 115), ylim=(place - 0.6, -0.7))
+        ax.set(xlabel="share of the squared distance, %", xlim=(0, 115))
+        # Room above the first row for the legend.
+        ax.set_ylim(place - 0.6, -0.7 - max(0.1 * n_lines, 1.0))
         ax.set_xticks([0, 25, 50, 75, 100])
         ax.spines[["top", "right"]].set_visible(False)
         _draw_legend(ax)
@@ -144,21 +147,25 @@ class ExplanationDisplay:
         percents = 100 * self.shares[row, columns]
         colours = [FLAGGED if self.deviations[row, i] > 0 else BLUE for i in columns]
         bars = ax.barh(places, percents, height=0.72, color=colours)
-        ax.bar_label(bars, [f"{percent:.0f} %" for percent in percents], padding=4)
+        ax.bar_label(bars, [_percent(percent) for percent in percents], padding=4)
 
     def _bar_name(self, row: int, column: int) -> str:
         return f"{readable(self.feature_names[column])} = {self.values[row, column]:.5g}"
 
 
 def _draw_legend(ax: Axes) -> None:
-    """Say what the colours mean, below the axis, where no bar can be."""
+    """Say what the colours mean."""
     from matplotlib.patches import Patch
 
     handles = [
         Patch(color=FLAGGED, label="higher than expected"),
         Patch(color=BLUE, label="lower than expected"),
     ]
-    ax.legend(handles=handles, loc="lower right", frameon=False)
+    ax.legend(handles=handles, loc="upper right", frameon=False, ncols=2)
+
+
+def _percent(percent: float) -> str:
+    return "< 1 %" if 0 < percent < 0.5 else f"{percent:.0f} %"
 
 
 def _farthest_flagged(estimator: EOSDetector, X: Any) -> IntArray:

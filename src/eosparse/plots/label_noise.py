@@ -78,6 +78,8 @@ class LabelNoiseDisplay:
         -------
         LabelNoiseDisplay
         """
+        if not scores:
+            raise ValueError("there are no scores to draw.")
         levels = np.asarray(noise, dtype=np.float64)
         curves = [_mean_and_half_interval(name, scores[name], levels) for name in scores]
         means, halves = (np.array(part) for part in zip(*curves, strict=True))

@@ -93,7 +93,7 @@ class WeightsDisplay:
         ax.axhline(PAPERS_CUT, color=LINE, linewidth=0.8, linestyle="--", label="T·w = 0.01")
         ax.set(xlabel="row" + ", by weight" * (self.order == "weight"), yscale="log")
         is_cropped = bool((self.relative_weights < _FLOOR).any())
-        ax.set_ylabel("relative weight T·w" + " (≥ 1e-6 shown)" * is_cropped)
+        ax.set_ylabel("relative weight T·w" + " (smaller at 1e-6)" * is_cropped)
         legend_on_top(ax, ncols=3)
         self.ax_, self.figure_ = ax, ax.figure
         return self
