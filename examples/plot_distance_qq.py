@@ -21,5 +21,5 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constraine
 DistanceQQDisplay.from_estimator(detector, ax=left)
 DistanceQQDisplay.from_estimator(detector, law="chi2", ax=right)
 left.set_title("The law that p-values are taken from")
-right.set_title("χ²")
+right.set(title="χ²", ylabel="")
 plt.show()

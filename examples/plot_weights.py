@@ -21,5 +21,5 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constraine
 WeightsDisplay.from_estimator(detector, ax=left)
 WeightsDisplay.from_estimator(detector, order="row", ax=right)
 left.set_title("Sorted")
-right.set_title("In the order of the table")
+right.set(title="In the order of the table", ylabel="")
 plt.show()

@@ -57,7 +57,7 @@ def line(ax, label):
 
 
 def test_every_weight_is_drawn_in_its_own_order(fitted, ax):
-    detector, X = fitted
+    detector, _ = fitted
     WeightsDisplay.from_estimator(detector, order="row", ax=ax)
     kept, flagged = offsets(ax)
     expected = 300 * detector.weights_[~detector.is_outlier_]
@@ -66,7 +66,6 @@ def test_every_weight_is_drawn_in_its_own_order(fitted, ax):
     assert len(flagged) == detector.is_outlier_.sum()
     assert flagged[:, 1].min() >= 1e-6  # smaller ones are drawn on the edge
     assert list(line(ax, "T·w = 0.01").get_ydata()) == [0.01, 0.01]
-    assert X.shape == (300, 3)
 
 
 def test_sorted_weights_fall(fitted, ax):
@@ -133,7 +132,12 @@ def test_the_path_of_an_estimator_marks_its_alpha(clean, ax):
 
 def test_a_path_that_collapses_at_once_is_drawn(ax):
     path = AlphaPath(
-        np.array([0.3]), np.array([-1]), np.array([1.0]), np.zeros((1, 9)), (Status.COLLAPSED,)
+        alphas=np.array([0.3]),
+        n_flagged=np.array([-1]),
+        effective_sizes=np.array([1.0]),
+        weights=np.zeros((1, 9)),
+        statuses=(Status.COLLAPSED,),
+        is_outlier=np.zeros((1, 9), dtype=bool),
     )
     display = AlphaPathDisplay.from_path(path, ax=ax)
     assert (display.plateau, display.collapsed) == (None, 0.3)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class AlphaPathDisplay:
     """Number of flagged rows and effective size over α, the plateau shaded.
 
-    A wide plateau, the longest stretch of α over which about as many rows are flagged, says that
-    the answer does not hang on the choice of α.
+    A wide plateau, the longest stretch of log α over which the flagged rows hardly change, says
+    that the answer does not hang on the choice of α.
 
     Parameters
     ----------

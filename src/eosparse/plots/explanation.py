@@ -25,7 +25,7 @@ class ExplanationDisplay:
     """Shares of the columns in the squared distance of some rows, with the values as given.
 
     Each row is a block of bars, the largest first, under a heading with its distance. The colour
-    says whether a value is higher or lower than the other columns let expect.
+    says whether a value is too high or too low, given the other columns.
 
     Parameters
     ----------
@@ -158,8 +158,8 @@ def _draw_legend(ax: Axes) -> None:
     from matplotlib.patches import Patch
 
     handles = [
-        Patch(color=FLAGGED, label="higher than expected"),
-        Patch(color=BLUE, label="lower than expected"),
+        Patch(color=FLAGGED, label="too high"),
+        Patch(color=BLUE, label="too low"),
     ]
     ax.legend(handles=handles, loc="upper right", frameon=False, ncols=2)
 
