@@ -1,10 +1,13 @@
 """Pictures of labels, tested by what is drawn."""
 
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from scipy.stats import t as student
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from eosparse import EOSClassifier, LabelIssues, find_label_issues
 from eosparse.plots import LabelIssueMatrixDisplay, LabelNoiseDisplay
@@ -40,6 +43,41 @@ def test_curves_are_means_with_intervals(ax):
     segments = ax.containers[0].lines[2][0].get_segments()
     np.testing.assert_allclose(segments[1][:, 1], [0.9 - half, 0.9 + half])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["EOS", "plain"]
+    assert ax.get_ylabel() == "accuracy"
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """A classifier that notes the labels it is given, and says one of them."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, X, y):
+        Recorder.seen.append((np.asarray(X), np.asarray(y)))
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.repeat(self.classes_[0], len(X))
+
+
+def test_labels_are_spoilt_as_asked(ax):
+    Recorder.seen = []
+    y = np.array(["a", "b", "c", "c"] * 30)
+    X = np.arange(120.0)[:, None]
+    display = LabelNoiseDisplay.from_estimators(
+        {"one": Recorder(), "other": Recorder()},
+        X,
+        y,
+        noise=(0.0, 0.1, 0.5),
+        n_repetitions=2,
+        ax=ax,
+    )
+    assert len(Recorder.seen) == 12
+    wrong = [given != y[rows[:, 0].astype(int)] for rows, given in Recorder.seen]
+    assert [int(mask.sum()) for mask in wrong] == [0, 0, 6, 6, 30, 30] * 2
+    np.testing.assert_array_equal(wrong[2], wrong[3])
+    assert (wrong[4][wrong[2]]).all()  # more noise keeps the labels that were wrong
+    np.testing.assert_allclose(display.scores, 0.25)  # of right labels, which stay right
     assert ax.get_ylabel() == "accuracy"
 
 

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
+from sklearn.base import clone
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils import _safe_indexing
 
-from eosparse.core import FloatArray
+from eosparse.core import FloatArray, IntArray
 from eosparse.plots._matplotlib import METHODS, new_axes, readable
 
 if TYPE_CHECKING:
@@ -85,6 +89,61 @@ class LabelNoiseDisplay:
         means, halves = (np.array(part) for part in zip(*curves, strict=True))
         return cls(levels, means, halves, list(scores), score_name).plot(ax=ax)
 
+    @classmethod
+    def from_estimators(
+        cls,
+        estimators: Mapping[str, Any],
+        X: Any,
+        y: ArrayLike,
+        *,
+        noise: Sequence[float] = (0.0, 0.1, 0.2, 0.3, 0.4),
+        scoring: str = "accuracy",
+        n_repetitions: int = 5,
+        random_state: int = 0,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Spoil labels at random, fit classifiers to them, score them on right ones, and draw.
+
+        In each repetition half of the rows, with classes in proportion, are for training. A given
+        part of their labels is replaced by other classes, the same for all classifiers, and the
+        wrong labels of a smaller part are among those of a larger one.
+
+        Parameters
+        ----------
+        estimators : dict from method to classifier
+            Cloned before each fit.
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels, taken to be right.
+        noise : sequence of float
+            Parts of the training labels to replace.
+        scoring : str, default="accuracy"
+            Any of scikit-learn's scorers.
+        n_repetitions : int, default=5
+            Number of splits.
+        random_state : int, default=0
+            For splits and wrong labels.
+        ax : Axes, optional
+            Where to draw; new axes by default.
+
+        Returns
+        -------
+        LabelNoiseDisplay
+        """
+        scorer, labels = get_scorer(scoring), np.asarray(y)
+        splitter = StratifiedShuffleSplit(n_repetitions, test_size=0.5, random_state=random_state)
+        scores = {name: np.full((len(noise), n_repetitions), np.nan) for name in estimators}
+        for repetition, (train, test) in enumerate(splitter.split(labels, labels)):
+            spoil = _Spoiler(labels, train, np.random.default_rng([random_state, repetition]))
+            some, others = _safe_indexing(X, train), _safe_indexing(X, test)
+            for level, part in enumerate(noise):
+                for name, estimator in estimators.items():
+                    fitted = clone(estimator).fit(some, spoil.labels(part))
+                    scores[name][level, repetition] = scorer(fitted, others, labels[test])
+        score_name = scoring.replace("_", " ")
+        return cls.from_curve(noise, scores, score_name=score_name, ax=ax)
+
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on given axes, or on new ones."""
         ax = new_axes() if ax is None else ax
@@ -107,6 +166,23 @@ class LabelNoiseDisplay:
         ax.legend(loc="lower left", frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+class _Spoiler:
+    """Labels of some rows, the first of a fixed random order replaced by other classes."""
+
+    def __init__(self, y: Any, rows: IntArray, rng: np.random.Generator) -> None:
+        self._classes, codes = np.unique(y, return_inverse=True)
+        self._right = codes[rows]
+        shift = rng.integers(1, max(len(self._classes), 2), len(rows))
+        self._wrong = (self._right + shift) % len(self._classes)
+        self._order = rng.permutation(len(rows))
+
+    def labels(self, part: float) -> Any:
+        """Return the labels of which a part is wrong."""
+        codes, chosen = self._right.copy(), self._order[: round(part * len(self._order))]
+        codes[chosen] = self._wrong[chosen]
+        return self._classes[codes]
 
 
 def _style(number: int) -> dict[str, Any]:
