@@ -188,6 +188,19 @@ def test_longest_plateau_of_a_constant_is_all_of_it():
     assert longest_plateau([], 0) == slice(0, 0)
 
 
+def test_longest_plateau_is_measured_where_its_members_stand():
+    levels = [1, 1, 1, 5, 5, 9]
+    assert longest_plateau(levels, 0) == slice(0, 3)
+    assert longest_plateau(levels, 0, places=[9, 8, 7, 6, 1, 0]) == slice(3, 5)
+    assert longest_plateau([1, 2, 3], 0, places=[3, 2, 1]) == slice(0, 1)
+
+
+def test_sets_of_equal_size_are_no_plateau():
+    sets = np.eye(6, dtype=bool)[[0, 1, 2, 3, 3, 3, 4]]
+    assert longest_plateau(sets, 1) == slice(3, 6)
+    assert longest_plateau(sets, 2) == slice(0, 7)
+
+
 @dataclass(frozen=True)
 class Fragile(SquaredDistance):
     """A model whose fit may have no answer."""

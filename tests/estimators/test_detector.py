@@ -209,6 +209,9 @@ def test_path_jumps_to_the_true_number_and_stays(spoilt):
     assert path.n_flagged[0] <= 6
     plateau = path.n_flagged[path.plateau]
     assert abs(np.median(plateau) - 60) <= 6
+    assert (path.is_outlier.sum(axis=1) == np.maximum(path.n_flagged, 0)).all()
+    first, *others = path.is_outlier[path.plateau]
+    assert max(np.count_nonzero(first != other) for other in others) <= 0.01 * len(spoilt.X)
     assert path.alphas[path.plateau].min() <= path.plateau_alpha <= path.alphas[path.plateau].max()
     usable = [status is not Status.COLLAPSED for status in path.statuses]
     assert (np.diff(path.effective_sizes[usable]) < 1e-6).all()

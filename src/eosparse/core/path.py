@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import pdist, squareform
 
 from eosparse.core.alternation import (
     Block,
@@ -38,8 +42,23 @@ def alpha_path(
     return results
 
 
-def longest_plateau(levels: Sequence[float], tolerance: float) -> slice:
-    """Return the longest run of neighbours whose values all lie within `tolerance` of each other.
+def longest_plateau(levels: ArrayLike, tolerance: float, places: ArrayLike | None = None) -> slice:
+    """Return the longest run of neighbours that all differ by at most `tolerance`.
+
+    Parameters
+    ----------
+    levels : array-like of shape (n,) or (n, n_entries)
+        Numbers, or lists of them, which differ by the sum of their entries' differences: sets, as
+        booleans, by the number of members that only one of two has.
+    tolerance : float
+        By how much any two of a run may differ.
+    places : array-like of shape (n,), optional
+        Where neighbours stand, rising or falling: the longest run is the one that spans most. By
+        default they stand at equal steps.
+
+    Returns
+    -------
+    slice
 
     Examples
     --------
@@ -47,11 +66,15 @@ def longest_plateau(levels: Sequence[float], tolerance: float) -> slice:
     >>> longest_plateau([0, 0, 9, 20, 20, 21, 20, 35], tolerance=1)
     slice(3, 7, None)
     """
-    best = slice(0, 0)
-    start = 0
-    for stop in range(1, len(levels) + 1):
-        while max(levels[start:stop]) - min(levels[start:stop]) > tolerance:
+    values = np.asarray(levels, dtype=np.float64)
+    if len(values) == 0:
+        return slice(0, 0)
+    x = np.arange(len(values)) if places is None else np.asarray(places)
+    differences = squareform(pdist(values.reshape(len(values), -1), "cityblock"))
+    best, start = slice(0, 1), 0
+    for stop in range(1, len(values) + 1):
+        while differences[start:stop, stop - 1].max() > tolerance:
             start += 1
-        if stop - start > best.stop - best.start:
+        if abs(x[stop - 1] - x[start]) > abs(x[best.stop - 1] - x[best.start]):
             best = slice(start, stop)
     return best

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eosparse.core import FloatArray, Status, longest_plateau
+from eosparse.core import BoolArray, FloatArray, Status, longest_plateau
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class AlphaPath:
         Weights; zero where collapsed.
     statuses : tuple of Status
         How each alternation ended.
+    is_outlier : array of bool of shape (n_alphas, n_samples)
+        Which rows are flagged; none where collapsed.
     """
 
     alphas: FloatArray
@@ -32,19 +34,21 @@ class AlphaPath:
     effective_sizes: FloatArray
     weights: FloatArray
     statuses: tuple[Status, ...]
+    is_outlier: BoolArray
 
     @property
     def plateau(self) -> slice:
-        """Longest stretch of solutions, evenly spaced in log α, that flag about as many rows.
+        """Longest stretch of log α over which the set of flagged rows hardly changes.
 
-        Counts may differ by 1 % of the rows. Stretches that flag nothing count only if no other is
-        left, since every path begins with one.
+        Any two sets may differ in 1 % of the rows. Stretches that flag nothing count only if no
+        other is left, since every path begins with one.
         """
         usable = np.array([status is not Status.COLLAPSED for status in self.statuses])
         counts = self.n_flagged[usable]
         tolerance = 0.01 * self.weights.shape[1]
         first = int(np.argmax(counts > tolerance)) if (counts > tolerance).any() else 0
-        run = longest_plateau(counts[first:].tolist(), tolerance)
+        places = np.log(self.alphas[usable][first:])
+        run = longest_plateau(self.is_outlier[usable][first:], tolerance, places)
         return slice(first + run.start, first + run.stop)
 
     @property

@@ -431,7 +431,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         Returns
         -------
         AlphaPath
-            Flagged counts, effective sizes, weights and the plateau.
+            Flagged rows and their number, effective sizes, weights and the plateau.
         """
         scratch = clone(self).set_params(checkpoint=None, callback=None, verbose=False)
         rule = flagging_rule(scratch)
@@ -442,15 +442,15 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         start = solve_from_prior(model, table)
         results = alpha_path(model, table, visited, start, tol=self.tol, max_iter=self.max_iter)
         flagged, weights = np.full(len(results), -1), np.zeros((len(results), len(table.values)))
+        is_outlier = np.zeros(weights.shape, dtype=np.bool_)
         mass = 1.0 if table.prior is None else table.prior
         for i, result in enumerate(results):
             if result.status is not Status.COLLAPSED:
                 step = GaussianFit(fit.coordinates, fit.model, result, fit.n_rows)
                 distances = table.mapped(step.uncorrected_distances)
                 judged = read_out(step, distances, rule)
-                flagged[i] = np.count_nonzero(
-                    (1 - step.coupling) * distances.values > judged.judge.cut
-                )
+                is_outlier[i] = (1 - step.coupling) * distances.values > judged.judge.cut
+                flagged[i] = np.count_nonzero(is_outlier[i])
                 weights[i] = step.pull.weights(distances.values) * mass
         return AlphaPath(
             alphas=visited[: len(results)],
@@ -458,6 +458,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
             effective_sizes=np.array([result.effective_size for result in results]),
             weights=weights,
             statuses=tuple(result.status for result in results),
+            is_outlier=is_outlier,
         )
 
     def _fit(self, table: Table) -> GaussianFit:
