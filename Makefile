@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test lint types imports pytest bench-detector bench-labels bench-speed reproduce clean
+.PHONY: demo test test-browser lint types imports pytest bench-detector bench-labels bench-speed reproduce clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -33,6 +33,11 @@ imports: $(STAMPS)/dev
 
 pytest: $(STAMPS)/dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# Chromium comes from Debian; elsewhere install it first.
+test-browser: $(STAMPS)/browser
+	command -v chromium >/dev/null || (apt-get update && apt-get install -y --no-install-recommends chromium)
+	$(BIN)/python -m pytest tests/browser
 
 bench-detector: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.detector

@@ -130,11 +130,11 @@ def test_no_answer_has_an_exit_code_of_its_own(people):
 
 def test_warnings_are_notes(tmp_path):
     rng = np.random.default_rng(0)
-    groups = np.repeat([0.0, 8.0, 16.0], 60)[:, None]
-    table = pd.DataFrame(rng.normal(size=(180, 3)) + groups, columns=list("abc"))
+    table = pd.DataFrame(rng.normal(size=(180, 3)), columns=list("abc"))
+    table.loc[:150, "c"] = 0.0
     table.to_csv(tmp_path / "t.csv", index=False)
     found = run("detect", tmp_path / "t.csv", "--json")
-    assert any("half of the rows" in note for note in json.loads(found.stdout)["notes"])
+    assert any("tied" in note for note in json.loads(found.stdout)["notes"])
 
 
 def test_a_saved_model_judges_another_table(people, tmp_path):
@@ -181,8 +181,8 @@ def test_labels_finds_most_wrong_ones_and_says_what_they_should_be(tumours, tmp_
     assert found.exit_code == 0, found.output
     summary = json.loads(found.stdout)
     flagged = {row["row"] for row in summary["flagged"]}
-    assert len(flagged & wrong) >= 25
-    assert len(flagged - wrong) <= 12
+    assert len(flagged & wrong) >= 18
+    assert len(flagged - wrong) <= 5
     assert summary["task"] == "classification"
     quality = summary["quality"]
     assert quality["without"] >= quality["with"]

@@ -80,6 +80,7 @@ def told() -> Iterator[list[str]]:
     notes: list[str] = []
     try:
         with warnings.catch_warnings():
+            warnings.simplefilter("always")
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", FutureWarning)
             warnings.showwarning = lambda message, *_: notes.append(str(message))

@@ -258,12 +258,14 @@ def reason_text(reasons: list[Summary]) -> str:
 def pictured(detector: EOSDetector, numbers: Numbers) -> Summary:
     """Return what pictures need: points of a map, quantiles, and the way along α.
 
-    All flagged rows are there, and of many others an even sample, whose number is said.
+    Of many flagged rows the most outlying are there, and of many others an even sample; how many
+    are left out is said.
     """
     is_outlier = np.asarray(detector.is_outlier_)
-    others = np.flatnonzero(~is_outlier)
+    flagged, others = np.flatnonzero(is_outlier), np.flatnonzero(~is_outlier)
+    farthest = np.argsort(np.asarray(detector.p_values_)[flagged], kind="stable")[:_MOST_SHOWN]
     sampled = others[spread_out(len(others), min(_MOST_SHOWN, len(others)))]
-    rows = np.sort(np.concatenate([np.flatnonzero(is_outlier), sampled]))
+    rows = np.sort(np.concatenate([flagged[farthest], sampled]))
     distances = np.sqrt(detector.mahalanobis(_named(detector, numbers, rows)))
     place = np.flatnonzero(numbers.is_kept)
     return {
@@ -271,7 +273,7 @@ def pictured(detector: EOSDetector, numbers: Numbers) -> Summary:
         "distance": _rounded(distances),
         "is_flagged": [int(flag) for flag in is_outlier[rows]],
         "cut": float(np.sqrt(-detector.offset_)),
-        "n_left_out": len(others) - len(sampled),
+        "n_left_out": len(is_outlier) - len(rows),
         "quantiles": _quantiles(detector),
         "path": _path(detector, numbers, rows),
     }

@@ -1,0 +1,178 @@
+"""The report in a real browser: what a person can do with it, and what a hostile table cannot."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from eosparse.cli.app import app
+
+HOSTILE = "</script><script>window.hit=1</script><img src=x onerror='window.hit=1'>"
+RIGHT_TO_LEFT = "שם \u202eevil\u202c مرحبا"
+
+
+def report_of(frame, folder, *arguments):
+    table, out = folder / "table.csv", folder / "report.html"
+    frame.to_csv(table, index=False)
+    command = [arguments[0], str(table), *arguments[1:], "--report", str(out), "--force"]
+    outcome = CliRunner().invoke(app, command)
+    assert outcome.exit_code == 0, outcome.output
+    return out
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    n = 400
+    frame = pd.DataFrame({"patient": [f"P{i:04d}" for i in range(n)]})
+    frame["height"] = rng.normal(170, 9, n).round(1)
+    frame["weight"] = (frame["height"] - 100 + rng.normal(0, 7, n)).round(1)
+    frame.loc[[5, 77, 200], "weight"] = [700.0, 5.0, 300.0]
+    return frame
+
+
+@pytest.fixture(scope="module")
+def report(frame, tmp_path_factory):
+    return report_of(frame, tmp_path_factory.mktemp("report"), "detect")
+
+
+def picture(page):
+    """The pixels of the map, as text."""
+    return page.evaluate("document.getElementById('map').toDataURL()")
+
+
+def test_it_opens_from_disk_in_silence(opened, report):
+    watched = opened(report)
+    assert watched.page.locator("h1").inner_text() == "Which rows of table.csv do not belong"
+    assert watched.page.locator("#rows tbody tr").count() == 3
+    assert watched.is_quiet()
+
+
+def test_the_slider_changes_counts_and_picture(opened, report):
+    watched = opened(report)
+    page, slider = watched.page, watched.page.locator("#alpha")
+    said, before = page.locator("#alpha-said"), picture(page)
+    first = said.inner_text()
+    assert "3 rows flagged" in first
+    slider.focus()
+    for _ in range(60):
+        page.keyboard.press("ArrowLeft")
+    assert said.inner_text() != first
+    assert "effective rows" in said.inner_text()
+    assert picture(page) != before
+    page.locator("#reset").click()
+    assert said.inner_text() == first
+    assert picture(page) == before
+    assert watched.is_quiet()
+
+
+def rows(page):
+    return [cell.inner_text() for cell in page.locator("#rows tbody tr td:nth-child(2)").all()]
+
+
+def test_sorting_and_searching(opened, report):
+    page = opened(report).page
+    assert sorted(rows(page)) == sorted(["6", "78", "201"])
+    page.locator("#rows th button").nth(1).click()
+    assert rows(page) == ["6", "78", "201"]
+    page.locator("#rows th button").nth(1).click()
+    assert rows(page) == ["201", "78", "6"]
+    head = page.locator("#rows th", has_text="row").first
+    assert head.get_attribute("aria-sort") == "descending"
+    page.locator("#search").fill("p0077")
+    assert rows(page) == ["78"]
+    assert page.locator("#count").inner_text() == "1 of 3 rows"
+    page.locator("#search").fill("nobody")
+    assert rows(page) == []
+
+
+def test_hovering_shows_the_row_in_its_own_units(opened, report):
+    page = opened(report).page
+    box = page.locator("#map").bounding_box()
+    tip = page.locator("#tip")
+    assert not tip.is_visible()
+    found = False
+    # Row 6 is the farthest: near the upper edge at the left.
+    for y in range(10, 120, 4):
+        for x in range(60, 110, 4):
+            page.mouse.move(box["x"] + x, box["y"] + y)
+            if tip.is_visible() and "row 6 " in tip.inner_text():
+                found = True
+                break
+        if found:
+            break
+    assert found
+    text = tip.inner_text()
+    assert "P0005" in text
+    assert "700" in text
+    assert "usually" in text
+    page.mouse.move(box["x"] + 300, box["y"] - 60)
+    assert not tip.is_visible()
+
+
+def test_the_keyboard_does_it_too(opened, report):
+    page = opened(report).page
+    page.locator("#map").focus()
+    page.keyboard.press("ArrowRight")
+    assert "row 6 (P0005)" in page.locator("#tip").inner_text()
+    page.keyboard.press("Enter")
+    assert page.locator("#rows tr.open").count() == 1
+    page.locator("#rows tbody tr[data-row='78']").focus()
+    page.keyboard.press("Enter")
+    assert "weight" in page.locator("#rows tr.open").inner_text()
+    assert page.locator("#rows tbody tr[data-row='78']").get_attribute("aria-expanded") == "true"
+
+
+def test_light_dark_and_print(opened, report):
+    colours = {}
+    for scheme in ("light", "dark"):
+        page = opened(report, color_scheme=scheme).page
+        colours[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        page.locator("#theme").click()
+        flipped = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert flipped != colours[scheme]
+    assert colours["light"] != colours["dark"]
+    page.emulate_media(media="print")
+    assert not page.locator("#theme").is_visible()
+
+
+def test_a_hostile_table_does_nothing_and_looks_right(opened, frame, tmp_path):
+    hostile = frame.rename(columns={"height": HOSTILE, "weight": RIGHT_TO_LEFT})
+    hostile.loc[5, "patient"] = HOSTILE
+    hostile["=1+1"] = '=HYPERLINK("http://x")'
+    hostile["long"] = "x" * 10_000 + hostile.index.astype(str)
+    watched = opened(report_of(hostile, tmp_path, "detect", "--id", "patient"))
+    page = watched.page
+    page.locator("#map").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert page.evaluate("window.hit === undefined")
+    assert page.locator("img").count() == 0
+    assert HOSTILE in page.locator("#rows").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+    assert watched.is_quiet()
+
+
+def test_the_report_of_labels(opened, frame, tmp_path):
+    labelled = frame.iloc[:, 1:].copy()
+    labelled["kind"] = np.where(labelled["height"] > 170, "tall", "short")
+    labelled["height"] += 15 * np.sign(labelled["height"] - 170)
+    wrong = list(range(11, 400, 20))
+    labelled.loc[wrong, "kind"] = np.where(labelled.loc[wrong, "kind"] == "tall", "short", "tall")
+    watched = opened(report_of(labelled, tmp_path, "labels", "--target", "kind"))
+    page = watched.page
+    assert len(set(rows(page)) & {str(row + 1) for row in wrong}) > 15
+    assert page.locator(".matrix").count() == 1
+    page.locator("#rows tbody tr").first.click()
+    assert "height" in page.locator("#rows tr.open").inner_text()
+    assert watched.is_quiet()
+
+
+def test_a_picture_of_it(opened, report, tmp_path):
+    page = opened(report).page
+    folder = Path(os.environ.get("EOSPARSE_SCREENSHOTS", tmp_path))
+    page.screenshot(path=folder / "report.png", full_page=True)
+    assert (folder / "report.png").stat().st_size > 20_000
