@@ -222,3 +222,45 @@ def test_hostile_cells_print_as_text(tmp_path, monkeypatch):
     assert "[red]3[/red]" in found.stdout
     # A reason that begins with a formula is made text.
     assert pd.read_csv(out)["eos_reason"][3].startswith("'=cmd()=50")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A table in three files; row 701 has a mistake."""
+    monkeypatch.setenv("COLUMNS", "200")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(900, 3)), columns=["a", "b", "c"])
+    table["key"] = [f"k{i:04d}" for i in range(900)]
+    table["kind"] = rng.choice(["x", "y"], 900)
+    table.loc[700, "b"] = 40.0
+    place = tmp_path / "rows"
+    place.mkdir()
+    for i in range(3):
+        table[300 * i : 300 * (i + 1)].to_parquet(place / f"part-{i}.parquet", index=False)
+    return place
+
+
+def test_a_folder_is_streamed(folder, tmp_path):
+    out = tmp_path / "out.parquet"
+    found = run("detect", folder, "-o", out, "--json")
+    assert found.exit_code == 0, found.output
+    summary = json.loads(found.stdout)
+    best = summary["flagged"][0]
+    assert (best["row"], best["id"]) == (701, "k0700")
+    assert best["reasons"][0]["column"] == "b"
+    judged = pd.read_parquet(out)
+    assert judged["key"].tolist() == [f"k{i:04d}" for i in range(900)]
+    assert judged["eos_is_outlier"][700]
+    roles = {column["name"]: column["role"] for column in summary["columns"]}
+    assert roles["kind"] == "ignored"
+    printed = run("detect", folder)
+    assert "k0700" in printed.stdout
+
+
+def test_streams_are_written_to_parquet_and_have_no_report(folder, tmp_path):
+    refused = run("detect", folder, "-o", tmp_path / "out.csv")
+    assert refused.exit_code == 2
+    assert "Parquet" in refused.stderr
+    refused = run("detect", folder, "--report", tmp_path / "r.html")
+    assert refused.exit_code == 2
+    assert "fits into memory" in refused.stderr

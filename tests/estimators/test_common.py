@@ -1,6 +1,7 @@
 """scikit-learn's own checks, without expected failures."""
 
 import pytest
+from sklearn.datasets import make_classification
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -24,3 +25,13 @@ from eosparse import EOSClassifier, EOSDetector, EOSRegressor, SPAClassifier
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_notebooks_show_a_summary_once_fitted():
+    X, y = make_classification(60, random_state=0)
+    for estimator in (EOSDetector(), EOSClassifier(), EOSRegressor(), SPAClassifier()):
+        before = estimator._repr_html_()
+        estimator.fit(X, y)
+        after = estimator._repr_html_()
+        assert "<th style" not in before
+        assert "alpha</th>" in after

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +17,7 @@ from eosparse.cli.progress import Waiting
 if TYPE_CHECKING:
     import pandas as pd
 
+    from eosparse import EOSDetector
     from eosparse.tables import Numbers
 
 
@@ -49,9 +52,19 @@ def detect(
     """
     from eosparse import EOSDetector
     from eosparse.report.detection import Verdict, pictured, summarise, with_findings
-    from eosparse.tables import read_table, recognised, write_table
+    from eosparse.tables import TableError, read_table, recognised, write_table
     from eosparse.tables.writing import check_free
 
+    detector = EOSDetector("auto" if alpha is None else alpha, fdr=fdr)
+    if is_streamed(table):
+        chosen = Streamed(table, columns, ignore, identifier, output, force)
+        with options.told() as notes, Waiting() as waiting:
+            if report is not None or save_model is not None:
+                raise TableError("--report and --save-model need a table that fits into memory.")
+            waiting.says("streaming")
+            summary = chosen.summary(detector)
+        _tell(summary, notes, as_json, top, [output])
+        return
     with options.told() as notes, Waiting() as waiting:
         for path in (output, report, save_model):
             if path is not None:
@@ -67,7 +80,6 @@ def detect(
         )
         numbers = options.numbers_of(source, found, missing)
         waiting.says(f"fitting {len(numbers.values):,} rows, {len(numbers.names)} columns")
-        detector = EOSDetector("auto" if alpha is None else alpha, fdr=fdr)
         detector.fit(as_frame(numbers))
         waiting.says("summarising")
         summary = summarise(source, found, numbers, detector)
@@ -86,11 +98,59 @@ def detect(
             from eosparse.tables.models import save
 
             save(detector, found, numbers, save_model)
+    _tell(summary, notes, as_json, top, [output, report, save_model])
+
+
+def _tell(
+    summary: dict[str, Any], notes: list[str], as_json: bool, top: int, written: list[Path | None]
+) -> None:
+    """Print a summary, for machines or people."""
     summary["notes"] += notes
     if as_json:
         typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
         return
-    print_detection(summary, top, [p for p in (output, report, save_model) if p is not None])
+    print_detection(summary, top, [path for path in written if path is not None])
+
+
+def is_streamed(table: str) -> bool:
+    """Whether a table is too large to be held: a folder, or a file beyond a gigabyte."""
+    path = Path(table)
+    return path.is_dir() or (path.is_file() and path.stat().st_size > _MOST_BYTES)
+
+
+_MOST_BYTES = 2**30
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """A detection in a table on disk; without an output, findings go to a file that is removed."""
+
+    table: str
+    columns: list[str] | None
+    ignore: list[str] | None
+    identifier: str | None
+    output: Path | None
+    force: bool
+
+    def summary(self, detector: EOSDetector) -> dict[str, Any]:
+        """Fit, write and describe."""
+        from eosparse.report.streamed import detect_streamed, recognised_columns
+        from eosparse.tables import TableError
+        from eosparse.tables.writing import check_free
+
+        if self.output is not None:
+            check_free(self.output, force=self.force)
+            if self.output.suffix != ".parquet":
+                raise TableError("a streamed table is written to Parquet: --output FILE.parquet.")
+        found = recognised_columns(
+            self.table,
+            only=options.split_names(self.columns, []),
+            ignore=options.split_names(self.ignore, []),
+            identifier=self.identifier,
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            output = self.output or Path(folder) / "scores.parquet"
+            return detect_streamed(self.table, found, detector, output, overwrite=self.force)
 
 
 def as_frame(numbers: Numbers) -> pd.DataFrame:

@@ -26,6 +26,7 @@ from eosparse.errors import Fitted, LearnerError, NumberedRows
 from eosparse.estimators.class_weights import grouped_weights, warn_of_lost_classes
 from eosparse.estimators.folds import fold_numbers, splits
 from eosparse.estimators.meta_input import check_labels, checked_prior, checked_rows, spread
+from eosparse.estimators.notebook import SummaryMixin, weights_summary
 from eosparse.estimators.notices import warn_caller, warn_unless_converged
 from eosparse.estimators.parameters import check_choice, check_number, check_whole
 from eosparse.estimators.spa_fit import Simplex
@@ -130,7 +131,7 @@ def _inner_has(name: str) -> Callable[[Any], bool]:
     return check
 
 
-class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+class EOSClassifier(SummaryMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
     r"""Fit a classifier while weighing down the rows whose labels it cannot believe.
 
     Entropic Outlier Sparsification minimises
@@ -404,6 +405,9 @@ class EOSClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         if learner is None:
             learner = self._counted(problem.fit, 1)(weights).learner.learner
         self.estimator_ = learner
+
+    def _summary(self) -> list[tuple[str, str]]:
+        return weights_summary(self)
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row."""

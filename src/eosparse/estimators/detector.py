@@ -32,6 +32,7 @@ from eosparse.errors import Structure
 from eosparse.estimators.alpha_path import AlphaPath
 from eosparse.estimators.gaussian_choices import fit_gaussian
 from eosparse.estimators.gaussian_fit import GaussianFit
+from eosparse.estimators.notebook import SummaryMixin
 from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import fit_options, flagging_rule
 from eosparse.estimators.raw_gaussian import RawGaussian
@@ -53,7 +54,9 @@ from eosparse.rows import (
 )
 
 
-class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+class EOSDetector(  # type: ignore[misc]  # sklearn has no types
+    SummaryMixin, OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEstimator
+):
     r"""Find the rows that do not belong to the Gaussian bulk of a table.
 
     Entropic Outlier Sparsification minimises
@@ -255,6 +258,16 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEsti
         self.n_iter_ = fit.result.n_iter
         self.effective_sample_size_ = fit.result.effective_size
         self.status_ = fit.result.status
+
+    def _summary(self) -> list[tuple[str, str]]:
+        if not hasattr(self, "offset_"):
+            return []
+        size = f"{self._fit_.n_rows:,.0f} rows, {self.n_features_in_} columns"
+        said = [("table", size), ("alpha", f"{self.alpha_:.4g}"), ("status", str(self.status_))]
+        is_outlier = getattr(self, "is_outlier_", None)  # rows elsewhere are not at hand
+        if isinstance(is_outlier, np.ndarray):
+            said.insert(1, ("do not belong", f"{np.count_nonzero(is_outlier):,} rows"))
+        return said
 
     @property
     def weights_(self) -> Any:

@@ -33,6 +33,7 @@ from eosparse.errors import (
 from eosparse.estimators.detector import EOSDetector
 from eosparse.estimators.folds import fold_numbers, splits
 from eosparse.estimators.meta_input import checked_prior, checked_rows, last_step, spread
+from eosparse.estimators.notebook import SummaryMixin, weights_summary
 from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import check_choice, check_number, check_whole
 from eosparse.estimators.weighted_fit import as_counts, fit_weighted, rows_of, weight_parameters
@@ -122,7 +123,7 @@ class TargetProblem:
         return np.square(residuals) if self.loss == "squared" else np.abs(residuals)
 
 
-class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+class EOSRegressor(SummaryMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
     r"""Fit a regressor while weighing down the rows that it cannot explain.
 
     Entropic Outlier Sparsification minimises
@@ -334,6 +335,9 @@ class EOSRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: 
         choices = _robust_choices(problem) if self.start == "robust" else ()
         fits = [plain, *(fit(weights) for weights in choices)]
         return min(fits, key=lambda fitted: _median_loss(fitted, problem.prior))
+
+    def _summary(self) -> list[tuple[str, str]]:
+        return weights_summary(self)
 
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row."""

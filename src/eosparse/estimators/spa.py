@@ -17,6 +17,7 @@ from eosparse.errors import BoxLabelError, BoxSums, Labelled, box_sums
 from eosparse.estimators.class_weights import grouped_weights, warn_of_lost_classes
 from eosparse.estimators.folds import fold_numbers
 from eosparse.estimators.meta_input import check_labels, checked_prior
+from eosparse.estimators.notebook import SummaryMixin, weights_summary
 from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import check_choice, check_number, check_whole
 from eosparse.estimators.spa_fit import (
@@ -42,7 +43,7 @@ _MOST_ROWS_TO_CHOOSE = 3000
 _MOST_ROWS_TO_SCALE = 2**17
 
 
-class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
     r"""Classify rows by soft boxes, weighing down those whose label their boxes do not share.
 
     Scalable Probabilistic Approximation (SPA) covers the rows with K boxes, with centres C and
@@ -215,6 +216,9 @@ class SPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
             return probabilities
 
         return MemoryRows(values).mapped(one).values
+
+    def _summary(self) -> list[tuple[str, str]]:
+        return weights_summary(self)
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the most probable class of each row."""

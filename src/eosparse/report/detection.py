@@ -139,20 +139,21 @@ def _summary(
             for c in columns
         ],
         "notes": [*table.notes, *numbers.notes, *notes],
-        "model": _model(detector, numbers),
+        "model": model_summary(detector, len(numbers.names)),
         "n_flagged": len(flagged),
         "flagged": flagged_rows(table.frame, columns, numbers, detector, verdict, flagged),
         "usual": usual_values(table.frame, columns, numbers, verdict.is_outlier),
     }
 
 
-def _model(detector: EOSDetector, numbers: Numbers) -> Summary:
+def model_summary(detector: EOSDetector, n_columns: int) -> Summary:
+    """Return how the answer was found."""
     return {
         "alpha": float(detector.alpha_),
         "is_alpha_chosen": detector.alpha == "auto",
         "fdr": float(detector.fdr),
         "shrinkage": float(detector.shrinkage_),
-        "n_columns": len(numbers.names),
+        "n_columns": n_columns,
         "passes": int(detector.n_iter_),
         "status": str(detector.status_),
         "effective_rows": float(detector.effective_sample_size_),
@@ -183,7 +184,7 @@ def flagged_rows(
             "p_value": float(p_values[i]),
             "distance": float(distances[i]),
             "weight": float(weights[i]),
-            "reasons": _reasons(frame, numbers.names, shares[i], int(place[i])),
+            "reasons": reasons_of(frame.iloc[place[i]], numbers.names, shares[i]),
         }
         for i in range(len(rows))
     ]
@@ -205,17 +206,12 @@ def _shares(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> FloatArr
     return shares
 
 
-def _reasons(
-    frame: pd.DataFrame, names: tuple[str, ...], shares: FloatArray, place: int
-) -> list[Summary]:
+def reasons_of(cells: Any, names: tuple[str, ...], shares: FloatArray) -> list[Summary]:
+    """Return the columns that have most of a row's distance, with its values."""
     order = np.argsort(-shares, kind="stable")[:_MOST_REASONS]
     chosen = [i for n, i in enumerate(order) if n == 0 or shares[i] >= _SMALLEST_SHARE]
     return [
-        {
-            "column": names[i],
-            "value": shown(frame[names[i]].iloc[place]),
-            "share": float(shares[i]),
-        }
+        {"column": names[i], "value": shown(cells[names[i]]), "share": float(shares[i])}
         for i in chosen
     ]
 

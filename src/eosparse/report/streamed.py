@@ -1,0 +1,107 @@
+"""The summary of a table that is larger than memory: streamed, never held."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import eosparse
+from eosparse.estimators import EOSDetector
+from eosparse.report.detection import Summary, model_summary, reasons_of, shown
+from eosparse.rows import open_rows
+from eosparse.tables import Column, Role, recognised
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Flagged rows that are described; all of them are in the output.
+_MOST_DESCRIBED = 2000
+_ROWS_LOOKED_AT = 10_000
+
+
+def recognised_columns(
+    source: str, *, only: tuple[str, ...], ignore: tuple[str, ...], identifier: str | None
+) -> list[Column]:
+    """Tell the roles of columns from the first rows; only numbers are used."""
+    import pyarrow.dataset as datasets
+
+    dataset = datasets.dataset(source)
+    head = dataset.head(_ROWS_LOOKED_AT).to_pandas()
+    found = recognised(head, only=only, ignore=ignore, identifier=identifier)
+    return [_only_numbers(column) for column in found]
+
+
+def _only_numbers(column: Column) -> Column:
+    if column.role is Role.CATEGORY:
+        return Column(column.name, Role.IGNORED, "categories are not used when rows are streamed")
+    return column
+
+
+def detect_streamed(
+    source: str, columns: list[Column], detector: EOSDetector, output: Path, *, overwrite: bool
+) -> Summary:
+    """Fit to rows on disk, write what is found, and describe the most outlying rows."""
+    names = [column.name for column in columns if column.role is Role.NUMBER]
+    rows = open_rows(source, names)
+    detector.fit(rows)
+    every = [column.name for column in columns]
+    detector.write_scores(rows, output, keys=every, overwrite=overwrite)
+    flagged, n_flagged, n_rows = _most_outlying(output)
+    return {
+        "kind": "detection",
+        "eosparse": eosparse.__version__,
+        "table": {"name": Path(source).name, "n_rows": n_rows, "n_used": n_rows},
+        "columns": [
+            {"name": c.name, "role": str(c.role), "why": c.why, "n_missing": c.n_missing}
+            for c in columns
+        ],
+        "notes": ["The table was streamed; roles of columns were told from its first rows."],
+        "model": model_summary(detector, len(names)),
+        "n_flagged": n_flagged,
+        "flagged": _described(flagged, columns, names, detector),
+        "usual": {},
+    }
+
+
+def _most_outlying(output: Path) -> tuple[pd.DataFrame, int, int]:
+    """Return the most outlying flagged rows of the output, and how many there are."""
+    import pandas as pd
+    import pyarrow.dataset as datasets
+
+    dataset, best = datasets.dataset(output), pd.DataFrame()
+    n_flagged, n_rows = 0, 0
+    for batch in dataset.to_batches():
+        rows = batch.to_pandas()
+        rows["eos_row"] = np.arange(n_rows, n_rows + len(rows))
+        n_rows += len(rows)
+        mine = rows[rows["eos_is_outlier"]]
+        n_flagged += len(mine)
+        both = pd.concat([best, mine]) if len(best) else mine
+        best = both.nsmallest(_MOST_DESCRIBED, "eos_p_value", keep="first")
+    return best, n_flagged, n_rows
+
+
+def _described(
+    flagged: pd.DataFrame, columns: list[Column], names: list[str], detector: EOSDetector
+) -> list[Summary]:
+    if flagged.empty:
+        return []
+    identifier = next((c.name for c in columns if c.role is Role.IDENTIFIER), None)
+    contributions = detector.explain(flagged[names].astype("float64")).contributions
+    shares = contributions / np.maximum(contributions.sum(axis=1, keepdims=True), 1e-300)
+    found: list[Summary] = []
+    for place, (_, line) in enumerate(flagged.iterrows()):
+        cells: dict[str, Any] = {name: line[name] for name in names}
+        found.append(
+            {
+                "row": int(line["eos_row"]) + 1,
+                "id": None if identifier is None else shown(line[identifier]),
+                "p_value": float(line["eos_p_value"]),
+                "distance": float(np.sqrt(-line["eos_score"])),
+                "weight": float(line["eos_weight"]),
+                "reasons": reasons_of(cells, tuple(names), shares[place]),
+            }
+        )
+    return found
