@@ -54,8 +54,12 @@ from eosparse.rows import (
 )
 
 
-class EOSDetector(  # type: ignore[misc]  # sklearn has no types
-    SummaryMixin, OneToOneFeatureMixin, OutlierMixin, TransformerMixin, BaseEstimator
+class EOSDetector(
+    SummaryMixin,
+    OneToOneFeatureMixin,
+    OutlierMixin,
+    TransformerMixin,
+    BaseEstimator,  # type: ignore[misc]
 ):
     r"""Find the rows that do not belong to the Gaussian bulk of a table.
 
