@@ -54,11 +54,11 @@ from eosparse.rows import (
 )
 
 
-class EOSDetector(
+class EOSDetector(  # sklearn has no types
     SummaryMixin,
-    OneToOneFeatureMixin,
-    OutlierMixin,
-    TransformerMixin,
+    OneToOneFeatureMixin,  # type: ignore[misc]
+    OutlierMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
     r"""Find the rows that do not belong to the Gaussian bulk of a table.
