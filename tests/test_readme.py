@@ -34,7 +34,7 @@ def test_the_example_with_labels_runs(capsys):
 
 def test_the_demo_prints_what_is_shown(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    demo(Path("demo.png"))
+    demo(Path("demo.png"), Path("demo.html"))
     shown = re.search(r"```text\n(.*?)```", README, re.S).group(1)
     printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
     for line in shown.splitlines():

@@ -17,16 +17,35 @@ from eosparse.datasets import load_blood_panel
 
 def demo(
     picture: Annotated[Path, typer.Option(help="PNG to write.")] = Path("demo.png"),
+    report: Annotated[Path, typer.Option(help="HTML report to write.")] = Path("demo.html"),
 ) -> None:
     """Flag the rows of a blood panel that do not belong, say why, and draw them."""
     panel = load_blood_panel()
     detector = EOSDetector().fit(panel.X)
-    print(report(detector, panel.X, panel.feature_names, panel.mistakes))
+    print(told(detector, panel.X, panel.feature_names, panel.mistakes))
     draw(detector, panel.X, panel.feature_names, picture)
     print(f"\nPicture: {picture}")
+    write_report(panel.X, panel.feature_names, report)
+    print(f"Report: {report}")
 
 
-def report(
+def write_report(X: FloatArray, names: Sequence[str], path: Path) -> None:
+    """Write the report that ``eosparse detect`` would write of the same table."""
+    import pandas as pd
+
+    from eosparse.report.detection import pictured, summarise
+    from eosparse.report.html import write_detection
+    from eosparse.tables import TableFile, as_numbers, recognised
+
+    frame = pd.DataFrame(X, columns=list(names))
+    columns = recognised(frame)
+    numbers = as_numbers(frame, columns)
+    detector = EOSDetector().fit(frame)
+    summary = summarise(TableFile(frame, "csv", "blood panel"), columns, numbers, detector)
+    write_detection(summary, pictured(detector, numbers), frame, path, embed="flagged")
+
+
+def told(
     detector: EOSDetector, X: FloatArray, names: Sequence[str], mistakes: Sequence[str]
 ) -> str:
     """Return the flagged rows with p-values and reasons, as text."""

@@ -77,7 +77,7 @@ def model_line(summary: Summary) -> str:
     shrunk = f", covariance shrunk by {model['shrinkage']:.2g}" if model["shrinkage"] else ""
     return (
         f"{model['n_columns']} columns, alpha={model['alpha']:.4g} ({how}){shrunk}, "
-        f"{model['passes']} passes, {model['status']}."
+        f"{model['passes']} pass{'es' * (model['passes'] != 1)}, {model['status']}."
     )
 
 

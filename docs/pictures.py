@@ -1,0 +1,92 @@
+"""Draw the pictures of README: a terminal and the report in a browser.
+
+``python docs/pictures.py`` needs the extra ``browser`` and Chromium.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from playwright.sync_api import sync_playwright
+from rich.console import Console
+from rich.text import Text
+from typer.testing import CliRunner
+
+from eosparse.cli.app import app
+
+IMAGES = Path(__file__).parent / "images"
+WIDTH = 108
+
+
+def people(n: int = 600) -> pd.DataFrame:
+    """A table as people bring it, with four mistakes."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "patient_id": [f"P{i:05d}" for i in range(n)],
+            "visit": pd.date_range("2024-01-01", periods=n).astype(str),
+            "sex": rng.choice(["f", "m"], n),
+            "ward": rng.choice(["A", "B", "C", "ICU"], n, p=[0.5, 0.3, 0.15, 0.05]),
+            "height_cm": rng.normal(170, 9, n).round(1),
+            "age": rng.integers(18, 90, n),
+            "comment": [f"seen by the doctor on round {i}" for i in range(n)],
+        }
+    )
+    table["weight_kg"] = (table["height_cm"] - 100 + rng.normal(0, 7, n)).round(1)
+    table["pressure"] = rng.normal(125, 12, n).round()
+    table.loc[5, "height_cm"] = 1.71
+    table.loc[77, "weight_kg"] = 700
+    table.loc[200, "pressure"] = 12
+    table.loc[300, ["height_cm", "weight_kg"]] = [150, 110]
+    table.loc[[10, 50, 90], "pressure"] = np.nan
+    return table
+
+
+COMMANDS = (
+    "detect people.csv",
+    "detect people.csv --missing impute --report report.html",
+)
+
+
+def terminal() -> None:
+    """Run commands, and draw what a terminal shows."""
+    console = Console(record=True, width=WIDTH, file=io.StringIO())
+    for command in COMMANDS:
+        console.print(Text(f"$ eosparse {command}", style="bold green"))
+        outcome = CliRunner().invoke(app, command.split())
+        console.print(Text(outcome.output.rstrip()))
+        console.print()
+    console.save_svg(str(IMAGES / "terminal.svg"), title="eosparse")
+
+
+def screenshot() -> None:
+    """Open the report, point at a row, and take pictures in light and dark."""
+    with sync_playwright() as playwright:
+        path = shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        for scheme in ("light", "dark"):
+            page = browser.new_page(
+                viewport={"width": 1000, "height": 1150},
+                color_scheme=scheme,  # type: ignore[arg-type]
+            )
+            page.goto(Path("report.html").resolve().as_uri())
+            page.locator("#map").focus()
+            page.keyboard.press("ArrowRight")
+            page.screenshot(path=IMAGES / f"report-{scheme}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    images, os.environ["COLUMNS"] = IMAGES.resolve(), str(WIDTH)
+    IMAGES = images
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        people().to_csv("people.csv", index=False)
+        terminal()
+        screenshot()
