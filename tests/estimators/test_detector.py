@@ -435,3 +435,14 @@ def test_samples_and_acceleration_lead_to_the_answer_of_the_plain_algorithm():
     assert detector.objective_ == pytest.approx(plain.objective, rel=1e-12)
     np.testing.assert_allclose(fit.theta.location, plain.theta.location, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(fit.theta.covariance, plain.theta.covariance, rtol=1e-9, atol=1e-9)
+
+
+def test_a_group_does_not_hide_in_few_rows_per_column():
+    """25 rows per column: the first α keeps 15 % of clustered outliers; a bolder one shows them."""
+    found = []
+    for seed in range(6):
+        X, is_outlier = make_contaminated(
+            300, 12, 0.15, outliers="clustered", inliers="autoregressive", random_state=9000 + seed
+        )
+        found.append(EOSDetector().fit(X).is_outlier_[is_outlier].mean())
+    assert np.mean(found) > 0.8

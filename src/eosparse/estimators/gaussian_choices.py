@@ -397,7 +397,7 @@ class _Problem:
         if not self.is_alpha_free or search.model.shrinkage > 0.0:
             return None
         if found is not None and found.is_majority:
-            enough = self._sample_size >= max(50 * self.coordinates.rank, 200)
+            enough = self._sample_size >= max(20 * self.coordinates.rank, 200)
             bold = self._bold_coupling(BOLD_EFFICIENCY, dimension)
             return self._unmasked(search, found, bold) if enough else None
         bolder = {self._bold_coupling(efficiency, dimension) for efficiency in _BOLDER_EFFICIENCIES}
