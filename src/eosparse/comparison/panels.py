@@ -68,7 +68,7 @@ PANELS: dict[str, Panel] = {
     ),
 }
 
-QUICK = Plan(repetitions=3, least=1, budget=0.5, limit=8.0)
+QUICK = Plan(repetitions=3, least=1, budget=0.4, limit=6.0)
 FULL = Plan(repetitions=50, least=2, budget=3.0, limit=30.0)
 
 
