@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import eosparse
@@ -26,8 +27,6 @@ html_title = f"eosparse {release}"
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
-# Pages of results are added as they are made: their pattern may match nothing.
-suppress_warnings = ["toc.empty_glob"]
 
 numpydoc_show_class_members = False
 autodoc_typehints = "none"  # docstrings say it in words
@@ -47,14 +46,26 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 
-_OUTSIDE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")
+# Links to the repository around this folder, and to pages that are added as they are made.
+_LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./|results/|differences)[^)#]*)[^)]*\)")
+_HERE = Path(__file__).parent
 
 
-def _without_outer_links(_app: Any, _name: str, source: list[str]) -> None:
-    """Links to the repository around this folder work there; on the site their text is left."""
-    source[0] = _OUTSIDE.sub(r"\1", source[0])
+def _only_what_is_there(app: Any, name: str, source: list[str]) -> None:
+    """Leave the text of links that lead out of the site, or to pages that are not there yet."""
+    folder = Path(app.env.doc2path(name)).parent
+
+    def kept(link: re.Match[str]) -> str:
+        target = (folder / link[2]).resolve()
+        return link[0] if target.is_file() and target.is_relative_to(_HERE) else link[1]
+
+    source[0] = _LINK.sub(kept, source[0])
+    if name == "index":
+        lines = source[0].splitlines()
+        absent = [p for p in ("results/*", "differences*") if not any(_HERE.glob(f"{p}.md"))]
+        source[0] = "\n".join(line for line in lines if line not in absent)
 
 
 def setup(app: Any) -> None:
     """Register what is above."""
-    app.connect("source-read", _without_outer_links)
+    app.connect("source-read", _only_what_is_there)

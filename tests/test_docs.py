@@ -1,10 +1,11 @@
 """What the pages show is what happens: their code runs, and prints the text below it.
 
 Blocks of a page run in order, in one namespace and one folder. ``<!-- not run: reason -->`` above a
-block leaves it out. A ``text`` block right below code is compared line by line with what was printed;
-lines of dots stand for anything.
+block leaves it out. A ``text`` block right below code is compared line by line with what was
+printed; lines of dots stand for anything.
 """
 
+import ast
 import contextlib
 import io
 import re
@@ -112,3 +113,21 @@ def test_its_code_does_what_it_shows(page, tmp_path, monkeypatch):
 
 def test_there_are_pages():
     assert {"index", "start", "theory", "faq"} <= {page.stem for page in PAGES}
+
+
+def messages():
+    """All texts of the sources, with … for what is filled in."""
+    for file in (DOCS.parent / "src" / "eosparse").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                yield "".join(p.value if isinstance(p, ast.Constant) else "…" for p in node.values)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
+
+def test_messages_that_are_explained_exist():
+    rows = re.findall(r"^\| (.*?) \|", (DOCS / "faq.md").read_text(encoding="utf-8"), re.M)
+    quoted = [quote for row in rows for quote in re.findall(r"`([^`]+ [^`]+)`(?! \(scikit)", row)]
+    known = list(messages())
+    assert len(quoted) > 30
+    assert not [quote for quote in quoted if not any(quote in message for message in known)]
