@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test test-browser lint types imports pytest bench-detector bench-labels bench-speed reproduce clean
+.PHONY: demo test test-browser lint types imports pytest docs bench-detector bench-labels bench-speed reproduce clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -34,6 +34,10 @@ imports: $(STAMPS)/dev
 pytest: $(STAMPS)/dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
+# The site; a warning is an error.
+docs: $(STAMPS)/docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
 # Chromium comes from Debian; elsewhere install it first.
 test-browser: $(STAMPS)/browser
 	command -v chromium >/dev/null || (apt-get update && apt-get install -y --no-install-recommends chromium)
@@ -54,4 +58,4 @@ reproduce: $(STAMPS)/bench
 	$(BIN)/eosparse reproduce $(MODE)
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist docs/_build docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -206,7 +206,7 @@ class EOSClassifier(SummaryMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstim
         How often the estimator was fitted.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the input has names that are all strings.
 
     Examples

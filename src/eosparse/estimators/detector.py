@@ -102,10 +102,9 @@ class EOSDetector(  # sklearn has no types
         columns. "auto" is 0, unless there are fewer than five rows per column (then the
         oracle-approximating value) or the bulk has a singular covariance (then 0.1, with a
         warning).
-    start : {"deterministic", "random", "uniform"} or array of shape (n_samples,), \
-            default="deterministic"
+    start : {"deterministic", "random", "uniform"} or array, default="deterministic"
         Where the alternation starts: from the best of several robust guesses, from random
-        weights (as the paper does), from equal weights, or from given ones.
+        weights (as the paper does), from equal weights, or from given ones, one per row.
     tol : float, default=1e-12
         Stop when the objective falls by no more than this, relative to its size if above 1, or is
         foreseen to do so in the next pass.
@@ -152,7 +151,7 @@ class EOSDetector(  # sklearn has no types
         How the alternation ended.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the input has names that are all strings.
 
     Notes

@@ -191,7 +191,7 @@ class EOSRegressor(SummaryMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimat
         Passes over the rows.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the input has names that are all strings.
 
     Examples

@@ -96,9 +96,9 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-    box_centers_ : ndarray of shape (n_boxes_, n_features)
+    box_centers_ : ndarray of shape (n_boxes, n_features)
         Mean of the rows of each box, in the columns' own units.
-    box_labels_ : ndarray of shape (n_boxes_, n_classes)
+    box_labels_ : ndarray of shape (n_boxes, n_classes)
         Probability of each class in each box.
     feature_weights_ : ndarray of shape (n_features,)
         Feature weights, summing to one.
@@ -120,7 +120,7 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         Passes over the rows, for boxes and labels.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the input has names that are all strings.
 
     References
