@@ -210,6 +210,23 @@ def test_labels_of_a_regression(tmp_path, monkeypatch):
     assert {5, 41} <= {row["row"] for row in summary["flagged"]}
 
 
+def test_rows_without_a_label_keep_their_place(tumours, tmp_path):
+    path, wrong = tumours
+    table = pd.read_csv(path)
+    table.loc[:49, "diagnosis"] = None
+    table.to_csv(path, index=False)
+    out = tmp_path / "out.csv"
+    found = run("labels", path, "--target", "diagnosis", "--json", "-o", out)
+    assert found.exit_code == 0, found.output
+    flagged = {row["row"] for row in json.loads(found.stdout)["flagged"]}
+    assert min(flagged) > 50
+    assert len(flagged & wrong) > len(flagged) / 2
+    judged = pd.read_csv(out)
+    assert len(judged) == len(table)
+    assert judged["eos_p_wrong"].isna().sum() == 50
+    assert set(np.flatnonzero(judged["eos_is_outlier"]) + 1) == flagged
+
+
 def test_hostile_cells_print_as_text(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     rng = np.random.default_rng(0)

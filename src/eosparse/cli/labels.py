@@ -107,15 +107,18 @@ def audited(
     from eosparse.report.labels import Audit, default_learner
     from eosparse.tables import as_numbers
 
-    has_label = source.frame[target].notna().to_numpy()
+    has_label = source.frame[target].notna().to_numpy(copy=True)
     said = []
     if not has_label.all():
         said.append(f"{np.count_nonzero(~has_label)} rows without a label were left out.")
-        source = replace(source, frame=source.frame[has_label].reset_index(drop=True))
-    is_regression = _is_regression(source.frame[target], task)
+    labelled = source.frame[has_label]
+    is_regression = _is_regression(labelled[target], task)
     said.append(f"{target} was taken for {'a number to predict' if is_regression else 'classes'}.")
-    features = as_numbers(source.frame, columns, missing=missing, indicate=True)
-    given = _labels(source.frame[target], is_regression)[features.is_kept]
+    features = as_numbers(labelled, columns, missing=missing, indicate=True)
+    given = _labels(labelled[target], is_regression)[features.is_kept]
+    # Rows keep their numbers in the whole table.
+    has_label[has_label] = features.is_kept
+    features = replace(features, is_kept=has_label)
     learner = default_learner(is_regression)
     issues = find_label_issues(features.values, given, learner, fdr=fdr)
     return Audit(source, columns, features, given, issues, is_regression, fdr), said
