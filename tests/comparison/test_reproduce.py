@@ -149,6 +149,8 @@ def test_unknown_panels_are_refused():
 
 
 def test_ctrl_c_writes_what_there_is_and_says_how_to_go_on(tmp_path):
+    # A process in the background may have been started without Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     command = [sys.executable, "-m", "eosparse.cli", "reproduce", "c", "--out", str(tmp_path)]
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, start_new_session=True, env=os.environ

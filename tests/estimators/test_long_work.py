@@ -121,6 +121,9 @@ def test_checkpoints_of_other_fits_are_refused(table, tmp_path):
 
 
 def test_an_interrupt_keeps_the_best_state(table, storage):
+    # A process in the background may have been started without Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def interrupt(iteration):
         if iteration.number == 3:
             os.kill(os.getpid(), signal.SIGINT)

@@ -174,6 +174,8 @@ def _table(
     order = np.argsort(-doubt, kind="stable")
     is_issue: BoolArray = np.zeros(len(rows), dtype=np.bool_)
     is_issue[order] = most_likely_wrong(chances[order], fdr)
+    # The last of the rows that the rate allows may be one that the model agrees with.
+    is_issue &= given != suggested
     columns = (
         rows,
         given,

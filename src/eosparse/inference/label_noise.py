@@ -198,7 +198,7 @@ def explain_labels(
 
 _FIRST_RATE = 0.05
 _SMALLEST_PROBABILITY = 1e-9
-_SHARPNESS_RANGE = (-3.0, 1.5)  # of its logarithm
+_SHARPNESS_RANGE = (-3.0, 2.5)  # of its logarithm
 _MOST_ROUNDS = 60
 
 
