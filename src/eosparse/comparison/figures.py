@@ -104,10 +104,14 @@ def draw_a(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -
     rows = tables["a"]
     for is_outlier, colour, name in ((False, "#56B4E9", "Gaussian"), (True, _OURS, "outlier")):
         mine = rows[rows["is outlier"] == is_outlier]
-        ax.scatter(mine["x1"], mine["x2"], s=6 * mine["T·w"], color=colour, alpha=0.5, linewidth=0)
+        # As pixels: thousands of marks make a large file.
+        ax.scatter(
+            mine["x1"], mine["x2"], s=6 * mine["T·w"], color=colour, alpha=0.5, linewidth=0,
+            rasterized=True,
+        )  # fmt: skip
         ax.scatter(
             mine["x1"], mine["x2"], s=5, marker="x" if is_outlier else ".", linewidth=0.6,
-            color=colour, label=name, alpha=1.0 if is_outlier else 0.25,
+            color=colour, label=name, alpha=1.0 if is_outlier else 0.25, rasterized=True,
         )  # fmt: skip
     ax.set(xlabel="column 1 (area of a disc: weight)", ylabel="column 2")
     ax.legend(loc="upper left", fontsize=7)
