@@ -8,36 +8,22 @@ import numpy as np
 
 from benchmarks.reporting import Row, report, run_units, summarise
 from eosparse import EOSDetector
+from eosparse.comparison.contamination import ALPHA_BY_COLUMNS, ALPHA_BY_SHARE
 from eosparse.datasets import make_contaminated
 from eosparse.estimators.gaussian_fit import GaussianFit
 from eosparse.estimators.read_out import Judgement, Rule, read_out
 from eosparse.rows import MemoryRows
-
-_PANEL_E = dict(
-    zip(
-        (3, 4, 6, 10, 20, 50, 100, 150, 200, 300, 400, 500, 1000),
-        (0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.2, 0.3, 0.3, 0.25, 0.3, 0.4, 0.4),
-        strict=True,
-    )
-)
-_PANEL_F = dict(
-    zip(
-        (0.01, 0.02, 0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3),
-        (0.4, 0.4, 0.4, 0.3, 0.2, 0.2, 0.2, 0.25, 0.25),
-        strict=True,
-    )
-)
 
 
 def _points() -> list[Row]:
     """Return each point with the α that the author tuned for it."""
     in_e = [
         {"panel": "E", "n_samples": 2000, "n_features": d, "contamination": 0.02, "alpha": alpha}
-        for d, alpha in _PANEL_E.items()
+        for d, alpha in ALPHA_BY_COLUMNS.items()
     ]
     in_f = [
         {"panel": "F", "n_samples": 1000, "n_features": 150, "contamination": p, "alpha": alpha}
-        for p, alpha in _PANEL_F.items()
+        for p, alpha in ALPHA_BY_SHARE.items()
     ]
     return in_e + in_f
 

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from eosparse.cli import table_options as options
 from eosparse.cli.extras import bench_needed
 from eosparse.cli.progress import shown_progress
+from eosparse.tables import write_table
 
 
 def compare(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet file, one row per line.")],
+    table: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, Arrow or XLSX file.")],
     truth: Annotated[str, typer.Option(help="Column that says which rows are outliers.")],
     outlier: Annotated[
         str | None,
@@ -24,7 +26,9 @@ def compare(
         bool, typer.Option(help="Give all columns the same scale, as for the ADBench sets.")
     ] = True,
     limit: Annotated[float, typer.Option(min=1.0, help="Seconds that a method may take.")] = 120.0,
-    out: Annotated[Path | None, typer.Option(help="CSV to write the table to.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write the table to; its ending says the kind.")
+    ] = None,
     force: Annotated[bool, typer.Option(help="Replace that file if it exists.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = (
         os.cpu_count() or 1
@@ -35,20 +39,15 @@ def compare(
     The labels are used to judge, never to fit.
     """
     with bench_needed():
-        from eosparse.comparison.own_table import BadTableError, judged, read
+        from eosparse.comparison.own_table import judged, read
 
-    if out is not None and out.exists() and not force:
-        raise typer.BadParameter(f"{out} exists. Use --force to replace it.")
-    try:
+    with options.told():
+        options.check_all_free([out], force=force)
         own = read(table, truth, outlier, tuple(ignore or ()), standardise)
-    except BadTableError as error:
-        raise typer.BadParameter(str(error)) from None
     typer.echo(own.said, err=True)
     with shown_progress() as observe:
         found = judged(own, limit, workers, observe)
     shown = found.to_string(index=False, float_format=lambda v: f"{v:.4g}", na_rep="")
     typer.echo(shown)
     if out is not None:
-        part = out.with_name(f".{out.name}.part")
-        found.to_csv(part, index=False, float_format="%.6g")
-        part.replace(out)
+        write_table(found.round(6), out, force=force)

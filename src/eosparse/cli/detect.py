@@ -52,8 +52,7 @@ def detect(
     """
     from eosparse import EOSDetector
     from eosparse.report.detection import Verdict, pictured, summarise, with_findings
-    from eosparse.tables import TableError, read_table, recognised, write_table
-    from eosparse.tables.writing import check_free
+    from eosparse.tables import TableError, write_table
 
     detector = EOSDetector("auto" if alpha is None else alpha, fdr=fdr)
     if is_streamed(table):
@@ -66,18 +65,9 @@ def detect(
         _tell(summary, notes, as_json, top, [output])
         return
     with options.told() as notes, Waiting() as waiting:
-        for path in (output, report, save_model):
-            if path is not None:
-                check_free(path, force=force)
+        options.check_all_free([output, report, save_model], force=force)
         waiting.says("reading")
-        source = read_table(table)
-        known = [str(name) for name in source.frame.columns]
-        found = recognised(
-            source.frame,
-            only=options.split_names(columns, known),
-            ignore=options.split_names(ignore, known),
-            identifier=identifier,
-        )
+        source, found = options.opened(table, columns, ignore, identifier)
         numbers = options.numbers_of(source, found, missing)
         waiting.says(f"fitting {len(numbers.values):,} rows, {len(numbers.names)} columns")
         detector.fit(as_frame(numbers))

@@ -56,23 +56,12 @@ def labels(
     Exit codes: 0 done, 2 wrong use or a table that cannot be used, 3 no answer, 130 stopped.
     """
     from eosparse.report.labels import summarise, with_findings
-    from eosparse.tables import read_table, recognised, write_table
-    from eosparse.tables.writing import check_free
+    from eosparse.tables import write_table
 
     with options.told() as notes, Waiting() as waiting:
-        for path in (output, report):
-            if path is not None:
-                check_free(path, force=force)
+        options.check_all_free([output, report], force=force)
         waiting.says("reading")
-        source = read_table(table)
-        known = [str(name) for name in source.frame.columns]
-        found = recognised(
-            source.frame,
-            only=options.split_names(columns, known),
-            ignore=options.split_names(ignore, known),
-            identifier=identifier,
-            target=target,
-        )
+        source, found = options.opened(table, columns, ignore, identifier, target)
         waiting.says("judging the labels")
         audit, said = audited(source, found, target, missing.value, task, fdr)
         waiting.says("summarising")

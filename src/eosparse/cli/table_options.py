@@ -12,7 +12,16 @@ from typing import Annotated
 import typer
 
 from eosparse.core import CollapseError
-from eosparse.tables import Column, Numbers, TableError, TableFile, as_numbers
+from eosparse.tables import (
+    Column,
+    Numbers,
+    TableError,
+    TableFile,
+    as_numbers,
+    read_table,
+    recognised,
+)
+from eosparse.tables.writing import check_free
 
 WRONG_USE, NO_ANSWER, INTERRUPTED = 2, 3, 130
 
@@ -60,6 +69,30 @@ def split_names(names: list[str] | None, known: list[str]) -> tuple[str, ...]:
     for name in names or ():
         found += [name] if name in known else [part.strip() for part in name.split(",")]
     return tuple(found)
+
+
+def opened(
+    source: str,
+    columns: list[str] | None,
+    ignore: list[str] | None,
+    identifier: str | None,
+    target: str | None = None,
+) -> tuple[TableFile, list[Column]]:
+    """Read a table, and tell what its columns are."""
+    table = read_table(source)
+    known = [str(name) for name in table.frame.columns]
+    only, left_out = split_names(columns, known), split_names(ignore, known)
+    found = recognised(
+        table.frame, only=only, ignore=left_out, identifier=identifier, target=target
+    )
+    return table, found
+
+
+def check_all_free(paths: list[Path | None], *, force: bool) -> None:
+    """Refuse to replace files before anything is done."""
+    for path in paths:
+        if path is not None:
+            check_free(path, force=force)
 
 
 def taken(notes: list[str]) -> list[str]:

@@ -26,21 +26,22 @@ AUTHOR = "EOS, author's α"
 # Rules were developed on tables with smaller seeds; these are others.
 _FIRST_SEED = 50_000
 
-_SIZES = dict(
+# What the author chose by hand.
+ALPHA_BY_ROWS = dict(
     zip(
         (250 * 2**k for k in range(10)),
         (0.4, 0.4, 0.4, 0.3, 0.2, 0.2, 0.2, 0.25, 0.25, 0.25),
         strict=True,
     )
 )
-_COLUMNS = dict(
+ALPHA_BY_COLUMNS = dict(
     zip(
         (3, 4, 6, 10, 20, 50, 100, 150, 200, 300, 400, 500, 1000),
         (0.8, 0.7, 0.5, 0.5, 0.5, 0.5, 0.2, 0.3, 0.3, 0.25, 0.3, 0.4, 0.4),
         strict=True,
     )
 )
-_SHARES = dict(
+ALPHA_BY_SHARE = dict(
     zip(
         (0.01, 0.02, 0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3),
         (0.4, 0.4, 0.4, 0.3, 0.2, 0.2, 0.2, 0.25, 0.25),
@@ -89,22 +90,22 @@ METHODS = (EOS, AUTHOR, *(name for name in PEERS if name != EOS))
 
 def panel_c(quick: bool) -> Grid:
     """Rows from 250 to 128,000: cost (C) and precision (D)."""
-    sizes = (250, 1000, 2000) if quick else _SIZES
-    settings = [_settings(n, 100, 0.02) | {"alpha": _SIZES[n]} for n in sizes]
+    sizes = (250, 1000, 2000) if quick else ALPHA_BY_ROWS
+    settings = [_settings(n, 100, 0.02) | {"alpha": ALPHA_BY_ROWS[n]} for n in sizes]
     return Grid("c", tuple(settings), METHODS, find_outliers, warm, ("scarce",))
 
 
 def panel_e(quick: bool) -> Grid:
     """Columns from 3 to 1000."""
-    columns = (3, 10, 50) if quick else _COLUMNS
-    settings = [_settings(2000, d, 0.02) | {"alpha": _COLUMNS[d]} for d in columns]
+    columns = (3, 10, 50) if quick else ALPHA_BY_COLUMNS
+    settings = [_settings(2000, d, 0.02) | {"alpha": ALPHA_BY_COLUMNS[d]} for d in columns]
     return Grid("e", tuple(settings), METHODS, find_outliers, warm, ("scarce",))
 
 
 def panel_f(quick: bool) -> Grid:
     """Outliers from 1 % to 30 %."""
-    shares = (0.02, 0.3) if quick else _SHARES
-    settings = [_settings(1000, 150, p) | {"alpha": _SHARES[p]} for p in shares]
+    shares = (0.02, 0.3) if quick else ALPHA_BY_SHARE
+    settings = [_settings(1000, 150, p) | {"alpha": ALPHA_BY_SHARE[p]} for p in shares]
     return Grid("f", tuple(settings), METHODS, find_outliers, warm, ("scarce",))
 
 

@@ -18,13 +18,10 @@ from eosparse.comparison.store import Store
 from eosparse.comparison.tables import table
 from eosparse.comparison.units import Observer, run_grids
 from eosparse.core import BoolArray, FloatArray
+from eosparse.tables import TableError, read_table
 
 _TRUE = {"1", "1.0", "true", "yes", "outlier", "anomaly"}
 _FALSE = {"0", "0.0", "false", "no", "inlier", "normal"}
-
-
-class BadTableError(ValueError):
-    """A table that cannot be compared on, and why."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +37,11 @@ def read(
     path: Path, truth: str, outlier: str | None, ignore: tuple[str, ...], standardise: bool
 ) -> OwnTable:
     """Read a labelled table; columns that are not numbers are left out and named."""
-    contents = _contents(path)
+    contents = read_table(path).frame
     for column in (truth, *ignore):
         if column not in contents:
             known = ", ".join(map(repr, contents.columns[:20]))
-            raise BadTableError(f"{path} has no column {column!r}; it has {known}.")
+            raise TableError(f"{path} has no column {column!r}; it has {known}.")
     is_outlier = _truth(contents[truth], truth, outlier)
     others = contents.drop(columns=[truth, *ignore])
     numbers = others.select_dtypes(["number", "bool"])
@@ -55,7 +52,7 @@ def read(
     left_out += [f"{name!r} (constant)" for name in numbers.columns[constant]]
     X = X[:, ~constant]
     if X.shape[1] == 0:
-        raise BadTableError(f"{path} has no numeric columns that vary, besides the truth.")
+        raise TableError(f"{path} has no numeric columns that vary, besides the truth.")
     if standardise:
         X = (X - X.mean(axis=0)) / X.std(axis=0)
     said = f"{len(X)} rows, {X.shape[1]} columns, {np.count_nonzero(is_outlier)} outliers."
@@ -64,31 +61,20 @@ def read(
     return OwnTable(X, is_outlier, said)
 
 
-def _contents(path: Path) -> pd.DataFrame:
-    if not path.exists():
-        raise BadTableError(f"there is no file {path}.")
-    try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            return pd.read_parquet(path)
-        return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, OSError) as error:
-        raise BadTableError(f"{path} cannot be read: {error}") from None
-
-
 def _truth(labels: pd.Series, name: str, outlier: str | None) -> BoolArray:
     if labels.isna().any():
         row = int(np.flatnonzero(labels.isna())[0])
-        raise BadTableError(f"column {name!r} is empty in row {row}: every row needs a label.")
+        raise TableError(f"column {name!r} is empty in row {row}: every row needs a label.")
     text = labels.astype(str)
     values = ", ".join(map(repr, text.unique()[:5]))
     if outlier is None and not text.str.lower().isin(_TRUE | _FALSE).all():
-        raise BadTableError(
+        raise TableError(
             f"column {name!r} has values {values}: say which means an outlier with --outlier."
         )
     meant = text.str.lower().isin(_TRUE) if outlier is None else text == outlier
     is_outlier = meant.to_numpy(dtype=bool)
     if not is_outlier.any() or is_outlier.all():
-        raise BadTableError(
+        raise TableError(
             f"column {name!r} has values {values}: none, or all, of them mean an outlier. Say "
             "which does with --outlier."
         )
@@ -99,7 +85,7 @@ def _check(X: FloatArray, numbers: pd.DataFrame) -> None:
     bad = ~np.isfinite(X)
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        raise BadTableError(
+        raise TableError(
             f"column {numbers.columns[column]!r} has {np.count_nonzero(bad[:, column])} missing or "
             f"infinite values, first in row {row}. Fill or drop them."
         )

@@ -18,8 +18,9 @@ from eosparse.comparison.intervals import paired
 from eosparse.comparison.ledger import OK, Grid, Plan
 from eosparse.comparison.measures import MEASURES
 from eosparse.comparison.panels import PANELS, grids_of
-from eosparse.comparison.store import Row, write_atomically
+from eosparse.comparison.store import Row
 from eosparse.comparison.tables import crossed, frame, markdown, table, weights_table
+from eosparse.tables.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,11 +120,11 @@ def write(run: Run) -> None:
     """Write tables, figures and the page."""
     for name, contents in run.tables.items():
         text = contents.to_csv(index=False, float_format="%.5g")
-        write_atomically(run.folder / f"{name}.csv", text)
+        write_text(run.folder / f"{name}.csv", text)
     text = json.dumps(run.made, indent=1, ensure_ascii=False)
-    write_atomically(run.folder / "run.json", text)
+    write_text(run.folder / "run.json", text)
     pictures = _draw(run)
-    write_atomically(run.folder / "README.md", _page(run, pictures))
+    write_text(run.folder / "README.md", _page(run, pictures))
 
 
 def _draw(run: Run) -> dict[str, str]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eosparse.tables.writing import write_text
+
 Row = dict[str, Any]
 
 
@@ -61,7 +63,7 @@ class Store:
     def _check(self, description: Row) -> None:
         path = self.folder / "made_by.json"
         if not path.exists():
-            write_atomically(path, json.dumps(description, indent=1))
+            write_text(path, json.dumps(description, indent=1))
             return
         try:
             before = json.loads(path.read_text(encoding="utf-8"))
@@ -112,10 +114,3 @@ class Store:
         """Remove the units of an earlier run."""
         for name in ("units.jsonl", "made_by.json"):
             (self.folder / name).unlink(missing_ok=True)
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file that is either the old or the new one."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)

@@ -14,6 +14,7 @@ import numpy as np
 
 from eosparse.report.detection import Summary, shown
 from eosparse.report.text import headline, label_headline, quality_line
+from eosparse.tables.writing import write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +63,7 @@ def write_detection(
     }
     title = f"Which rows of {summary['table']['name']} do not belong"
     text = render("detection.html.j2", title, headline(summary), summary, data, context, embed)
-    _write(path, text)
+    write_text(path, text)
 
 
 def write_labels(summary: Summary, frame: pd.DataFrame, path: Path, *, embed: Embed) -> None:
@@ -88,7 +89,7 @@ def write_labels(summary: Summary, frame: pd.DataFrame, path: Path, *, embed: Em
     }
     title = f"Which labels of {summary['table']['name']} are wrong"
     said = label_headline(summary)
-    _write(path, render("labels.html.j2", title, said, summary, data, context, embed))
+    write_text(path, render("labels.html.j2", title, said, summary, data, context, embed))
 
 
 def render(
@@ -177,12 +178,3 @@ def _cells(frame: pd.DataFrame, listed: list[Summary], embed: Embed) -> Summary:
         for row, line in zip(rows, chosen.itertuples(index=False, name=None), strict=True)
     }
     return {"cells": cells, "cell_names": [str(name) for name in frame.columns]}
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -45,6 +45,16 @@ def write_table(
         part.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file that is either the old or the new one."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def check_free(path: Path, *, force: bool) -> None:
     """Refuse to replace a file unless asked to."""
     if path.exists() and not force:
