@@ -77,7 +77,7 @@ def test_every_panel_runs(data, tmp_path):
         assert (out / f"panel_{name}.png").read_bytes().startswith(PNG)
         assert (out / f"panel_{name}.svg").read_bytes().startswith(SVG)
     assert (out / "figure.png").read_bytes().startswith(PNG)
-    names = "a b c e f g h i harder limits adbench labels finding"
+    names = "a b c d e f g h i harder limits adbench labels finding"
     for name in names.split():
         assert len(pd.read_csv(out / f"{name}.csv")) > 0
     told = ("machine", "numpy", "date", "command", "scikit-learn")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from eosparse.comparison.adbench import SHRUNK
 from eosparse.comparison.classifiers import PLAIN
 from eosparse.comparison.contamination import AUTHOR
 from eosparse.comparison.peers import EOS
@@ -30,9 +31,10 @@ _SPARSE = (
 )  # fmt: skip
 _SPARSE_LABELS = (
     "EOS+SPA", "EOS+eSPA, by CV", "SPA", "EOS(LogReg)", "LogReg, C by CV", "EOS(forest)", "forest",
-    "SVM, C by CV", "MLP", "CleanLearning, C by CV",
+    "SVM, C by CV", "MLP, decay by CV", "CleanLearning, C by CV",
 )  # fmt: skip
 Style = dict[str, Any]
+_FEWEST_DRAWN = 3
 
 
 def styles(methods: list[str]) -> dict[str, Style]:
@@ -70,12 +72,13 @@ def lines(
         mine = table[(table["method"] == method) & table[y].notna()].sort_values(x)
         if mine.empty or (only and method not in only):
             continue
+        # Hollow: two repetitions at most, whose interval would span the picture.
+        is_unsure = mine["repetitions"] < _FEWEST_DRAWN
         ax.errorbar(
-            mine[x], mine[y], mine[f"{y} ±"], label=method, markersize=4, capsize=2,
-            elinewidth=0.8, **style,
+            mine[x], mine[y], mine[f"{y} ±"].mask(is_unsure), label=method, markersize=4,
+            capsize=2, elinewidth=0.8, **style,
         )  # fmt: skip
-        unsure = mine[mine[f"{y} ±"].isna()]
-        # Hollow: one repetition, of which nothing is known.
+        unsure = mine[is_unsure]
         ax.plot(
             unsure[x], unsure[y], linestyle="none", marker=style["marker"], color=style["color"],
             markersize=4, markerfacecolor="white", zorder=6,
@@ -240,14 +243,14 @@ def _has_results(tables: Tables, name: str) -> bool:
     return bool(table["repetitions"].sum() > 0) if "repetitions" in table else True
 
 
-def _shared_legend(figure: Figure, axes: list[Axes], where: Any) -> None:
+def _shared_legend(figure: Figure, axes: list[Axes], where: Any, n_columns: int = 6) -> None:
     found: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     if found:
         figure.legend(
-            list(found.values()), list(found), loc=where, ncols=6, fontsize=8, frameon=False
+            list(found.values()), list(found), loc=where, ncols=n_columns, fontsize=8, frameon=False
         )
 
 
@@ -264,7 +267,7 @@ def single(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure | No
     if name == "limits":
         return _dots(tables["limits"])
     if name == "adbench":
-        return _bars(tables["adbench"])
+        return _league(tables["adbench"])
     figure: Figure
     figure, ((ax,),) = _subplots(1, 1, (8.5, 5))
     DRAWN[name](ax, tables, paper, False)
@@ -279,7 +282,7 @@ def _both_axes(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure:
     figure, axes = _subplots(1, 2, (12, 5.6), sharey=True)
     for ax, noise in zip(axes.flat, ("exact", "paper"), strict=True):
         _over_noise(name, noise)(ax, tables, paper, False)
-    _shared_legend(figure, list(axes.flat), "outside lower center")
+    _shared_legend(figure, list(axes.flat), "outside lower center", n_columns=5)
     figure.suptitle(f"{name.upper()}   {_TITLES[name]}", x=0.02, ha="left", fontweight="bold")
     return figure
 
@@ -335,22 +338,41 @@ def _dots(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _bars(league: pd.DataFrame) -> Figure:
-    """Draw mean AUC-ROC of the methods that finished all sets; the scale begins at chance."""
+def _league(league: pd.DataFrame) -> Figure:
+    """Draw mean AUC-ROC of the methods that finished all sets, and their difference to ours."""
     shown = league[league["sets"] == league["sets"].max()].sort_values("AUC-ROC")
     names = shown["method"].astype(str)
-    is_ours = names.str.startswith("EOS")
-    is_published = names.str.endswith("(published)")
-    colours = np.where(is_ours, _OURS, np.where(is_published, "#BBBBBB", "#0072B2"))
+    is_ours, is_published = names.str.startswith("EOS"), names.str.endswith("(published)")
+    colours = np.where(is_ours, _OURS, np.where(is_published, "#999999", "#0072B2"))
     figure: Figure
-    figure, ((ax,),) = _subplots(1, 1, (8, 0.22 * len(shown) + 1))
-    ax.barh(names, shown["AUC-ROC"], color=colours)
-    for place, value in enumerate(shown["AUC-ROC"]):
-        ax.text(value + 0.2, place, f"{value:.1f}", va="center", fontsize=7)
-    ax.set(xlabel="mean AUC-ROC, %", xlim=(50, max(80, shown["AUC-ROC"].max() + 3)))
-    ax.tick_params(axis="y", labelsize=8)
-    ax.margins(y=0.01)
-    ax.set_title("orange: ours; blue: run here; grey: published; all sets finished", fontsize=9)
+    figure, ((left, right),) = _subplots(1, 2, (10, 0.22 * len(shown) + 1), sharey=True)
+    left.scatter(shown["AUC-ROC"], names, color=colours, s=22)
+    for name, value in zip(names, shown["AUC-ROC"], strict=True):
+        left.annotate(
+            f"{value:.1f}",
+            (value, name),
+            (5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7,
+        )
+    left.set(xlabel="mean AUC-ROC, %")
+    if "minus EOS" in shown:
+        gap, half = shown["minus EOS"], shown["±"]
+        right.hlines(names, gap - half, gap + half, colors=colours, linewidth=1.6)
+        right.scatter(gap, names, color=colours, s=22, zorder=3)
+    right.axvline(0.0, color="#000000", linewidth=0.8)
+    right.set(xlabel="difference in points, 95 % interval over sets")
+    for ax in (left, right):
+        ax.grid(alpha=0.25, linewidth=0.5)
+        ax.margins(y=0.01)
+    left.tick_params(axis="y", labelsize=8)
+    left.margins(x=0.1)
+    figure.suptitle(
+        "orange: ours; blue: run here; grey: published; all sets finished; "
+        f"differences to {SHRUNK}",
+        fontsize=9,
+    )
     return figure
 
 

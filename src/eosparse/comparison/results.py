@@ -118,7 +118,10 @@ class Run:
 
 def write(run: Run) -> None:
     """Write tables, figures and the page."""
-    for name, contents in run.tables.items():
+    shared = {
+        panel: run.tables[grid] for panel, grid in figures.GRID_OF.items() if panel in run.names
+    }
+    for name, contents in (run.tables | shared).items():
         text = contents.to_csv(index=False, float_format="%.5g")
         write_text(run.folder / f"{name}.csv", text)
     text = json.dumps(run.made, indent=1, ensure_ascii=False)
@@ -178,7 +181,8 @@ def _introduction(run: Run) -> str:
         f"Written by `{made['command']}`. Means over {plan.repetitions} repetitions"
         f"{said_fewer} ± half of the 95 % interval (Student). A "
         f"method gets fewer at a setting once it has taken {plan.budget:g} s there, at least "
-        f"{plan.least}; the number then stands in brackets. A unit over {plan.limit:g} s is "
+        f"{plan.least}; the number then stands in brackets, and marks in figures are hollow and "
+        "without an interval where it is below three. A unit over {plan.limit:g} s is "
         "stopped, and the method is not tried there or at larger settings of the kind. All methods "
         "see the same tables. Seconds are processor time of one thread, that of distances "
         "and scores included.\n\n"
@@ -208,7 +212,7 @@ def _crossed_parts(name: str, run: Run) -> list[str]:
     for value in (value for value in values if value in contents):
         shown = crossed(contents, across, value, run.planned(grid))
         parts.append(f"**{value}** by {across}\n\n" + markdown(shown))
-    return [*parts, _troubles(contents), f"[CSV]({grid}.csv)"]
+    return [*parts, _troubles(contents), f"[CSV]({name}.csv)"]
 
 
 def _weights_said(weights: pd.DataFrame) -> str:
