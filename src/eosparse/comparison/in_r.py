@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from contextvars import ContextVar
@@ -24,8 +27,12 @@ clock <- system.time(fit <- %s)
 seconds <- clock[["user.self"]] + clock[["sys.self"]]
 writeBin(c(seconds, as.double(fit$center), as.double(fit$cov)), arguments[4])
 """
-# Seconds that R may take, if there is a limit: it must stop before the process that waits for it.
+# Seconds of processor time that R may take, if there is a limit.
 R_LIMIT: ContextVar[float | None] = ContextVar("R_LIMIT", default=None)
+# How a process ends that the system stopped for its processor time.
+_OVER_LIMIT = tuple(
+    -getattr(signal, name) for name in ("SIGXCPU", "SIGKILL") if hasattr(signal, name)
+)
 
 
 @cache
@@ -50,22 +57,25 @@ def fitted_in_r(
         np.ascontiguousarray(X.T, dtype=np.float64).tofile(data)
         script.write_text(_SCRIPT % (package, expression))
         command = ["Rscript", str(script), str(data), str(n), str(d), str(answer), str(seed)]
-        done = subprocess.run(
-            _limited(command),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=R_LIMIT.get(),
-        )
+        done = subprocess.run(_limited(command), capture_output=True, text=True, check=False)
+        if done.returncode in _OVER_LIMIT:
+            raise subprocess.TimeoutExpired(command, R_LIMIT.get() or 0.0)
         if done.returncode != 0:
-            raise RuntimeError(f"R says: {done.stderr.strip()[-150:]}")
+            raise RuntimeError(f"R says: {_error_of(done.stderr)}")
         seconds, *rest = np.fromfile(answer)
     return np.array(rest[:d]), np.array(rest[d:]).reshape(d, d), float(seconds)
 
 
 def _limited(command: list[str]) -> list[str]:
-    """Bound the processor time too: R must not outlive a parent that was killed."""
+    """Bound the processor time: R stops by itself, also when its parent was killed."""
     limit = R_LIMIT.get()
     if limit is None or os.name != "posix":
         return command
-    return ["sh", "-c", f'ulimit -t {int(limit) + 5}; exec "$@"', "sh", *command]
+    return ["sh", "-c", f'ulimit -t {math.ceil(limit)}; exec "$@"', "sh", *command]
+
+
+def _error_of(message: str) -> str:
+    """Return R's error without what it was called from, which differs from run to run."""
+    _, found, rest = message.partition("Error")
+    told = re.split("Calls:|Timing stopped", f"{found}{rest}" if found else message)[0]
+    return " ".join(told.split())[:150]

@@ -13,6 +13,7 @@ from pathlib import Path
 import eosparse
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "statsmodels", "pyod", "cleanlab", "numba")
+_READERS = ("figures", "results", "tables", "machine")
 
 
 def describe(command: str, n_workers: int) -> dict[str, str]:
@@ -35,9 +36,10 @@ def fingerprint() -> dict[str, str]:
     digest = hashlib.sha256()
     folder = Path(eosparse.__file__).parent
     for path in sorted(folder.rglob("*.py")):
+        place = path.relative_to(folder)
         # What only reads units may change between runs.
-        if "cli" not in path.parts and path.stem not in ("figures", "results", "tables", "machine"):
-            digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+        if "cli" not in place.parts and place.stem not in _READERS:
+            digest.update(place.as_posix().encode() + path.read_bytes())
     return {
         "code": digest.hexdigest()[:16],
         "Python": platform.python_version(),

@@ -18,7 +18,7 @@ from eosparse.comparison.store import Store
 from eosparse.comparison.tables import table
 from eosparse.comparison.units import Observer, run_grids
 from eosparse.core import BoolArray, FloatArray
-from eosparse.tables import TableError, read_table
+from eosparse.tables import Column, Role, TableError, read_table, recognised
 
 _TRUE = {"1", "1.0", "true", "yes", "outlier", "anomaly"}
 _FALSE = {"0", "0.0", "false", "no", "inlier", "normal"}
@@ -36,21 +36,23 @@ class OwnTable:
 def read(
     path: Path, truth: str, outlier: str | None, ignore: tuple[str, ...], standardise: bool
 ) -> OwnTable:
-    """Read a labelled table; columns that are not numbers are left out and named."""
+    """Read a labelled table; what is no number, or identifies rows, is left out and named."""
     contents = read_table(path).frame
     for column in (truth, *ignore):
         if column not in contents:
             known = ", ".join(map(repr, contents.columns[:20]))
             raise TableError(f"{path} has no column {column!r}; it has {known}.")
     is_outlier = _truth(contents[truth], truth, outlier)
-    others = contents.drop(columns=[truth, *ignore])
-    numbers = others.select_dtypes(["number", "bool"])
-    left_out = [repr(name) for name in others.columns if name not in numbers]
+    columns = recognised(contents, ignore=ignore, target=truth)
+    used = [column.name for column in columns if _is_number(column, contents)]
+    left_out = [
+        f"{column.name!r} ({column.role})"
+        for column in columns
+        if column.name not in used and column.role is not Role.TARGET
+    ]
+    numbers = contents[used]
     X = numbers.to_numpy(dtype=np.float64)
     _check(X, numbers)
-    constant = X.std(axis=0) == 0
-    left_out += [f"{name!r} (constant)" for name in numbers.columns[constant]]
-    X = X[:, ~constant]
     if X.shape[1] == 0:
         raise TableError(f"{path} has no numeric columns that vary, besides the truth.")
     if standardise:
@@ -59,6 +61,11 @@ def read(
     if left_out:
         said += f" Left out: {', '.join(left_out)}."
     return OwnTable(X, is_outlier, said)
+
+
+def _is_number(column: Column, contents: pd.DataFrame) -> bool:
+    """Whether a column is used: detectors compare numbers, categories would need a choice."""
+    return column.role.is_used and contents[column.name].dtype.kind in "biuf"
 
 
 def _truth(labels: pd.Series, name: str, outlier: str | None) -> BoolArray:
@@ -74,9 +81,10 @@ def _truth(labels: pd.Series, name: str, outlier: str | None) -> BoolArray:
     meant = text.str.lower().isin(_TRUE) if outlier is None else text == outlier
     is_outlier = meant.to_numpy(dtype=bool)
     if not is_outlier.any() or is_outlier.all():
+        kind = "an outlier" if is_outlier.any() else "no outlier"
         raise TableError(
-            f"column {name!r} has values {values}: none, or all, of them mean an outlier. Say "
-            "which does with --outlier."
+            f"column {name!r} has values {values}: by it every row is {kind}, and there is nothing "
+            "to tell apart. Say which value means an outlier with --outlier."
         )
     return is_outlier
 

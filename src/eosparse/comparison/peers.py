@@ -160,22 +160,26 @@ def _ogk(X: FloatArray, seed: int) -> Finding:  # noqa: ARG001
     return by_covariance(X, np.asarray(result.mean), np.asarray(result.cov))
 
 
-def _in_r(name: str, package: str, expression: str) -> None:
+def _in_r(name: str, package: str, expression: str, *, is_random: bool) -> None:
     """Enter an estimator of an R package; the expression gives a list of center and cov."""
 
     def find(X: FloatArray, seed: int) -> Finding:
         return by_covariance(X, *fitted_in_r(X, package, expression, seed))
 
-    peer(name, needs=f"R:{package}", is_random=True)(find)
+    peer(name, needs=f"R:{package}", is_random=is_random)(find)
 
 
 _in_r(
     "OGK (R)",
     "robustbase",
     "with(covOGK(X, sigmamu = scaleTau2), list(center = wcenter, cov = wcov))",
+    is_random=False,
 )
 _in_r(
-    "Stahel-Donoho (R)", "rrcov", "{s <- CovSde(X); list(center = getCenter(s), cov = getCov(s))}"
+    "Stahel-Donoho (R)",
+    "rrcov",
+    "{s <- CovSde(X); list(center = getCenter(s), cov = getCov(s))}",
+    is_random=True,
 )
 
 
