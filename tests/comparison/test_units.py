@@ -67,6 +67,16 @@ def test_a_method_over_the_limit_is_stopped_and_not_tried_again(store, tmp_path,
     assert sum(row["method"] == "good" for row in rows) == 4
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no clock of processor time")
+def test_the_limit_is_one_of_processor_time(store, tmp_path):
+    rows = run(store, [grid(tmp_path, ("busy", "good"), n_settings=1)], Plan(1, 1, 10.0, 1.0))
+    by_method = {row["method"]: row for row in rows}
+    assert by_method["good"]["status"] == OK
+    assert by_method["busy"]["status"] == TOO_SLOW
+    # Not "by the clock", which is more patient.
+    assert by_method["busy"]["reason"] == "over 1 s"
+
+
 def row(unit, took, status=OK):
     return unit.row | {"status": status, "took": took}
 

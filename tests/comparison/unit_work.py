@@ -16,6 +16,8 @@ def noted(setting, method, repetition):
         file.write(f"{setting['x']} {method} {repetition}\n")
     if method == "slow":
         time.sleep(60)
+    if method == "busy":
+        sum(range(10**12))  # without a return to the interpreter, as libraries compute
     if method == "broken":
         raise ValueError("does not\nwork")
     if method == "dies":

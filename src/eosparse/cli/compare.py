@@ -39,6 +39,8 @@ def compare(
     The labels are used to judge, never to fit.
     """
     with bench_needed():
+        import pebble  # noqa: F401  # asked for now, not after the table was read
+
         from eosparse.comparison.own_table import judged, read
 
     with options.told():
@@ -47,7 +49,9 @@ def compare(
     typer.echo(own.said, err=True)
     with shown_progress() as observe:
         found = judged(own, limit, workers, observe)
-    shown = found.to_string(index=False, float_format=lambda v: f"{v:.4g}", na_rep="")
-    typer.echo(shown)
+    numbers = found.drop(columns="status")
+    typer.echo(numbers.to_string(index=False, float_format=lambda v: f"{v:.4g}", na_rep=""))
+    for _, line in found[found["status"] != ""].iterrows():
+        typer.echo(f"{line['method']}: {line['status']}", err=True)
     if out is not None:
         write_table(found.round(6), out, force=force)

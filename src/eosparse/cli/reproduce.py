@@ -38,7 +38,9 @@ def reproduce(
     workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = (
         os.cpu_count() or 1
     ),
-    fresh: Annotated[bool, typer.Option(help="Forget units finished before.")] = False,
+    fresh: Annotated[
+        bool, typer.Option(help="Forget units finished before: of the panels named, or all.")
+    ] = False,
 ) -> None:
     """Run the paper's experiments and the tables of the field, and write figures and a page.
 
@@ -46,6 +48,10 @@ def reproduce(
     what there is.
     """
     with bench_needed():
+        import filelock  # noqa: F401  # asked for now, not after an hour
+        import matplotlib  # noqa: F401
+        import pebble  # noqa: F401
+
         from eosparse.comparison import panels as all_panels
         from eosparse.comparison.data_folder import DataFolder
         from eosparse.comparison.machine import describe, fingerprint
@@ -59,9 +65,11 @@ def reproduce(
     store = Store(out or Path("results") / mode)
     os.environ["EOSPARSE_DATA"] = str(source.path.resolve())  # where workers look
     made_with = {"eosparse": eosparse.__version__, "mode": mode, "plan": str(plan)} | fingerprint()
+    grids = all_panels.grids_of(names, not full, source)
+    only = {grid.name for grid in grids} if panels else None
     try:
-        with store.opened(made_with, fresh=fresh):
-            grids = [all_panels.runnable(g) for g in all_panels.grids_of(names, not full, source)]
+        with store.opened(made_with, fresh=fresh, only=only):
+            grids = [all_panels.runnable(grid) for grid in grids]
             stopped = _ran(grids, plan, store, workers)
             notes += ["The run was stopped; what is not there yet says so."] * stopped
             made = describe(shlex.join(["eosparse", *sys.argv[1:]]), workers)

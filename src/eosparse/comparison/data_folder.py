@@ -34,9 +34,9 @@ class DataFolder:
         return cls(Path(path or os.environ.get("EOSPARSE_DATA") or "data"))
 
     def has(self, name: str) -> bool:
-        """Whether a file is there; a folder must not be empty."""
+        """Whether a file is there; a folder must hold arrays."""
         place = self.path / name
-        return place.is_file() or (place.is_dir() and any(place.iterdir()))
+        return place.is_file() or any(place.glob("*.npz"))
 
     def missing(self, names: Iterable[str]) -> str | None:
         """Say which files are missing, where they come from and where to put them; else None."""

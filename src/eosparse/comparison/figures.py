@@ -49,11 +49,11 @@ def styles(methods: list[str]) -> dict[str, Style]:
             "marker": _MARKERS[index % len(_MARKERS)],
             "linewidth": 1.1,
         }
-    bold = {"linestyle": "-", "linewidth": 2.2, "zorder": 5}
+    bold = {"linewidth": 2.2, "zorder": 5}
     for method in methods:
         if method in ours or method == "SPA":
-            found[method] = bold | {"color": _OURS, "marker": "o"}
-            found[method]["linestyle"] = ours.get(method, ":")
+            line = ours.get(method, ":")
+            found[method] = bold | {"color": _OURS, "marker": "o", "linestyle": line}
         elif method in PLAIN:
             found[method] = found[PLAIN[method]] | bold
     return found
@@ -87,13 +87,13 @@ def lines(
 
 
 def published(ax: Axes, paper: pd.DataFrame | None, figure: str, algorithm: str, name: str) -> None:
-    """Draw what the author plotted, as open diamonds."""
+    """Draw what the author plotted, as crosses."""
     if paper is None:
         return
     mine = paper[(paper["figure"] == figure) & (paper["algorithm"] == algorithm)]
     ax.errorbar(
-        mine["x"], mine["y"], mine["ci_half"], linestyle="none", marker="D", markersize=5,
-        markerfacecolor="white", color="#000000", capsize=2, elinewidth=0.8, label=name, zorder=6,
+        mine["x"], mine["y"], mine["ci_half"], linestyle="none", marker="x", markersize=6,
+        markeredgewidth=1.4, color="#000000", capsize=2, elinewidth=0.8, label=name, zorder=6,
     )  # fmt: skip
 
 
@@ -105,6 +105,9 @@ Draw = Callable[["Axes", Tables, "pd.DataFrame | None", bool], None]
 def draw_a(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -> None:  # noqa: ARG001
     """Draw rows in two columns; the area of a marker is its weight."""
     rows = tables["a"]
+    if "x1" not in rows:
+        ax.text(0.5, 0.5, "the weights collapsed", ha="center", transform=ax.transAxes)
+        return
     for is_outlier, colour, name in ((False, "#56B4E9", "Gaussian"), (True, _OURS, "outlier")):
         mine = rows[rows["is outlier"] == is_outlier]
         # As pixels: thousands of marks make a large file.
@@ -218,7 +221,7 @@ GRID_OF = {"d": "c"}
 def nine(tables: Tables, paper: pd.DataFrame | None) -> Figure:
     """Return the paper's arrangement; panels without results say so."""
     figure: Figure
-    figure, axes = _subplots(3, 3, (14, 13.5))
+    figure, axes = _subplots(3, 3, (11.5, 12))
     for ax, (letter, draw) in zip(axes.flat, DRAWN.items(), strict=True):
         _draw_or_say(ax, letter, draw, tables, paper)
     _shared_legend(figure, [axes.flat[i] for i in (2, 3, 4, 5)], "outside upper center")
@@ -291,7 +294,7 @@ def _small_multiples(table: pd.DataFrame, down: list[str], across: str, x: str, 
     kinds = list(dict.fromkeys(table[down].itertuples(index=False, name=None)))
     sizes = list(dict.fromkeys(table[across]))
     figure: Figure
-    size = (4.2 * len(sizes), 2.8 * len(kinds) + 1.6)
+    size = (3.0 * len(sizes) + 0.6, 2.4 * len(kinds) + 1.8)
     figure, axes = _subplots(len(kinds), len(sizes), size, sharex=True, sharey=True)
     look = styles(list(dict.fromkeys(table["method"])))
     for i, kind in enumerate(kinds):
@@ -323,19 +326,28 @@ def _dots(table: pd.DataFrame) -> Figure:
     """Draw AUC-ROC of every method on every table."""
     figure: Figure
     kinds = list(dict.fromkeys(table["table"]))
-    figure, axes = _subplots(1, len(kinds), (2.6 * len(kinds), 5), sharex=True, sharey=True)
-    for ax, kind in zip(axes.flat, kinds, strict=True):
-        mine = table[table["table"] == kind].iloc[::-1]
-        colours = [_OURS if method == EOS else "#0072B2" for method in mine["method"]]
-        low, high = (mine["AUC-ROC"] + sign * mine["AUC-ROC ±"] for sign in (-1, 1))
-        ax.hlines(mine["method"], low, high, colors=colours)
-        ax.scatter(mine["AUC-ROC"], mine["method"], color=colours, s=22, zorder=3)
-        ax.set_title(kind, fontsize=8)
-        ax.grid(alpha=0.25, linewidth=0.5)
-        ax.tick_params(labelsize=8)
+    methods = list(dict.fromkeys(table["method"]))[::-1]
+    n_across = min(3, len(kinds))
+    n_down = -(-len(kinds) // n_across)
+    size = (3.0 * n_across + 1.6, 3.0 * n_down + 0.4)
+    figure, axes = _subplots(n_down, n_across, size, sharex=True, sharey=True)
+    for ax, kind in zip(axes.flat, kinds, strict=False):
+        mine = table[table["table"] == kind].set_index("method").reindex(methods)
+        colours = [_OURS if method == EOS else "#0072B2" for method in methods]
+        _with_interval(ax, mine["AUC-ROC"], mine["AUC-ROC ±"], colours)
+        ax.set_title(kind, fontsize=9)
+    axes[0, 0].set_yticks(range(len(methods)), methods, fontsize=8)
     axes[0, 0].set_xlim(-0.03, 1.03)
     figure.supxlabel("AUC-ROC, mean and 95 % interval", fontsize=10)
     return figure
+
+
+def _with_interval(ax: Axes, means: pd.Series, halves: pd.Series, colours: Any) -> None:
+    """Draw means at 0, 1, ... from below, each with its interval if it has one."""
+    places = np.arange(len(means))
+    ax.hlines(places, means - halves, means + halves, colors=colours, linewidth=1.6)
+    ax.scatter(means, places, color=colours, s=22, zorder=3)
+    ax.grid(alpha=0.25, linewidth=0.5)
 
 
 def _league(league: pd.DataFrame) -> Figure:
@@ -345,29 +357,18 @@ def _league(league: pd.DataFrame) -> Figure:
     is_ours, is_published = names.str.startswith("EOS"), names.str.endswith("(published)")
     colours = np.where(is_ours, _OURS, np.where(is_published, "#999999", "#0072B2"))
     figure: Figure
-    figure, ((left, right),) = _subplots(1, 2, (10, 0.22 * len(shown) + 1), sharey=True)
-    left.scatter(shown["AUC-ROC"], names, color=colours, s=22)
-    for name, value in zip(names, shown["AUC-ROC"], strict=True):
-        left.annotate(
-            f"{value:.1f}",
-            (value, name),
-            (5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7,
-        )
+    figure, ((left, right),) = _subplots(1, 2, (8.5, 0.22 * len(shown) + 1), sharey=True)
+    nothing = pd.Series(np.nan, shown.index)
+    _with_interval(left, shown["AUC-ROC"], nothing, colours)
+    for place, value in enumerate(shown["AUC-ROC"]):
+        at, aside = (value, place), (5, -3)
+        left.annotate(f"{value:.1f}", at, aside, textcoords="offset points", fontsize=7)
     left.set(xlabel="mean AUC-ROC, %")
-    if "minus EOS" in shown:
-        gap, half = shown["minus EOS"], shown["±"]
-        right.hlines(names, gap - half, gap + half, colors=colours, linewidth=1.6)
-        right.scatter(gap, names, color=colours, s=22, zorder=3)
+    left.set_yticks(range(len(shown)), names, fontsize=8)
+    left.margins(x=0.15, y=0.01)
+    _with_interval(right, shown.get("minus EOS", nothing), shown.get("±", nothing), colours)
     right.axvline(0.0, color="#000000", linewidth=0.8)
     right.set(xlabel="difference in points, 95 % interval over sets")
-    for ax in (left, right):
-        ax.grid(alpha=0.25, linewidth=0.5)
-        ax.margins(y=0.01)
-    left.tick_params(axis="y", labelsize=8)
-    left.margins(x=0.1)
     figure.suptitle(
         "orange: ours; blue: run here; grey: published; all sets finished; "
         f"differences to {SHRUNK}",

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _NOISE = ("g", "h", "i")
 _WEIGHTS = ("a", "b")
+# What to subtract on the same splits: the learner itself, and tuned peers.
+_TUNED = ("LogReg, C by CV", "SVM, C by CV", "CleanLearning, C by CV")
+_PAIRS = (*PLAIN.items(), *(("EOS+SPA", peer) for peer in _TUNED))
 _ERRORS = ("error of mean", "error of Σ")
 # Which setting goes across, and what is shown, in the tables of the page.
 _SHOWN = {
@@ -258,11 +261,11 @@ def _noise_parts(name: str, run: Run) -> list[str]:
 
 
 def _gains(units: pd.DataFrame) -> str:
-    """Return differences between EOS and the same learner without it, on the same splits."""
+    """Return differences on the same splits: EOS less the same learner without it, or a peer."""
     if units.empty or "AUC" not in units:
         return ""
     by = ["data", "noise", "p"]
-    parts = [paired(units, by, "AUC", ours, plain) for ours, plain in PLAIN.items()]
+    parts = [paired(units, by, "AUC", ours, other) for ours, other in _PAIRS]
     parts = [part[part["splits"] > 1] for part in parts if (part["splits"] > 1).any()]
     if not parts:
         return ""
@@ -272,10 +275,11 @@ def _gains(units: pd.DataFrame) -> str:
         for _, line in whole.iterrows()
     ]
     whole["at"] = whole["noise"] + " " + whole["p"].map("{:g}".format)
+    whole["first less second"] = whole["method"] + " less " + whole["against"]
     wide = whole.pivot_table(
-        index="method", columns="at", values="shown", aggfunc="first", sort=False
+        index="first less second", columns="at", values="shown", aggfunc="first", sort=False
     )
-    said = "AUC with EOS less without, same splits (their number in brackets)"
+    said = "Differences of AUC on the same splits (their number in brackets)"
     return f"{said}\n\n" + markdown(wide.reset_index().fillna(""))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,9 @@ class Store:
         return self.folder / "units.jsonl"
 
     @contextmanager
-    def opened(self, description: Row, *, fresh: bool = False) -> Iterator[None]:
+    def opened(
+        self, description: Row, *, fresh: bool = False, only: Collection[str] | None = None
+    ) -> Iterator[None]:
         """Hold the folder against a second run, after a look at who made it.
 
         Parameters
@@ -40,9 +42,13 @@ class Store:
             way are not gone on from.
         fresh : bool, default=False
             Forget units of an earlier run.
+        only : collection of str, optional
+            Grids whose units are forgotten; all if not given.
         """
         from filelock import FileLock, Timeout
 
+        if self.folder.exists() and not self.folder.is_dir():
+            raise OtherRunError(f"{self.folder} is a file, not a folder. Use another --out.")
         self.folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.folder / ".lock")
         try:
@@ -53,7 +59,7 @@ class Store:
             ) from None
         try:
             if fresh:
-                self._forget()
+                self._forget(only)
             self._check(description)
             self._mend()
             yield
@@ -110,7 +116,11 @@ class Store:
             file.flush()
             os.fsync(file.fileno())
 
-    def _forget(self) -> None:
-        """Remove the units of an earlier run."""
+    def _forget(self, grids: Collection[str] | None) -> None:
+        """Remove the units of an earlier run, or those of some of its grids."""
+        rest = [] if grids is None else [row for row in self.kept() if row["grid"] not in grids]
+        if rest:
+            write_text(self._units, "".join(json.dumps(row) + "\n" for row in rest))
+            return
         for name in ("units.jsonl", "made_by.json"):
             (self.folder / name).unlink(missing_ok=True)

@@ -44,7 +44,7 @@ def table(rows: list[Row], grid: Grid) -> pd.DataFrame:
     units = frame(rows, grid.name)
     values = values_of(grid.name)
     if units.empty:
-        return _said(keys.assign(repetitions=0), {}, by)
+        return _said(keys.assign(repetitions=0), {}, by, grid)
     units = units.reindex(columns=[*dict.fromkeys([*units.columns, *values])])
     good = units[units["status"] == OK]
     if good.empty:
@@ -54,7 +54,7 @@ def table(rows: list[Row], grid: Grid) -> pd.DataFrame:
         summary["repetitions"] = summary["repetitions"].fillna(0).astype(int)
     bad = units[units["status"] != OK]
     reasons = {tuple(key): _reason(group) for key, group in bad.groupby(by, sort=False)}
-    return _said(summary, reasons, by)
+    return _said(summary, reasons, by, grid)
 
 
 def _wanted(grid: Grid) -> pd.DataFrame:
@@ -68,8 +68,16 @@ def _reason(group: pd.DataFrame) -> str:
     return f"{many}{last['status']}: {last['reason']}"
 
 
-def _said(summary: pd.DataFrame, reasons: dict[Any, str], by: list[str]) -> pd.DataFrame:
+def _said(
+    summary: pd.DataFrame, reasons: dict[Any, str], by: list[str], grid: Grid
+) -> pd.DataFrame:
     """Add the status of each cell."""
+    alike = [*grid.family, "method"]
+    slow = {
+        tuple(line[name] for name in alike)
+        for _, line in summary.iterrows()
+        if TOO_SLOW in reasons.get(tuple(line[name] for name in by), "")
+    }
 
     def status(line: Any) -> str:
         if (reason := reasons.get(tuple(line[name] for name in by))) is not None:
@@ -78,8 +86,8 @@ def _said(summary: pd.DataFrame, reasons: dict[Any, str], by: list[str]) -> pd.D
             return OK
         if (why := why_not(line["method"])) is not None:
             return f"not run: {why}"
-        is_slow = any(TOO_SLOW in why and key[-1] == line["method"] for key, why in reasons.items())
-        return f"{TOO_SLOW}: at a smaller setting already" if is_slow else "not run yet"
+        is_slow = tuple(line[name] for name in alike) in slow
+        return f"{TOO_SLOW}: at an earlier setting already" if is_slow else "not run yet"
 
     return summary.assign(status=[status(line) for _, line in summary.iterrows()])
 

@@ -101,7 +101,7 @@ def attempt(
             begun = _processor_time()
             with _limited(limit):
                 row = work(setting, method, repetition)
-    except (TimeoutExpired, _OverLimit):
+    except TimeoutExpired:
         return _too_slow(limit)
     except Exception as error:  # whatever a method raises
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]
@@ -115,21 +115,13 @@ def _processor_time() -> float:
     return spent.user + spent.system + spent.children_user + spent.children_system
 
 
-class _OverLimit(BaseException):
-    """A unit has used up its processor time; no method is to catch this as an error of its own."""
-
-
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Raise `_OverLimit` once this process has computed for so long, where the system can tell."""
+    """End this process once it has computed for so long, be it in Python or in a library."""
     if not hasattr(signal, "setitimer"):
-        yield
+        yield  # what this system can measure is the clock, and others watch that
         return
-
-    def stop(*_: object) -> None:
-        raise _OverLimit
-
-    before = signal.signal(signal.SIGPROF, stop)
+    before = signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
@@ -138,16 +130,18 @@ def _limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def _too_slow(limit: float) -> Row:
-    return {"status": TOO_SLOW, "took": limit, "reason": f"over {limit:g} s"}
+def _too_slow(limit: float, measured: str = "") -> Row:
+    return {"status": TOO_SLOW, "took": limit, "reason": f"over {limit:g} s{measured}"}
 
 
 def _outcome(future: Future[Row], limit: float) -> Row:
     try:
         return future.result()
     except TimeoutError:
-        return _too_slow(limit)
+        return _too_slow(_PATIENCE * limit, " by the clock")
     except Exception as error:  # the worker died
+        if getattr(error, "exitcode", None) == -getattr(signal, "SIGPROF", 0):
+            return _too_slow(limit)
         return {"status": FAILED, "took": 0.0, "reason": f"the process ended: {error}"[:200]}
 
 

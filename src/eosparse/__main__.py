@@ -1,0 +1,5 @@
+"""``python -m eosparse``: the command."""
+
+from eosparse.cli import main
+
+main()
