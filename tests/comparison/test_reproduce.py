@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from eosparse.cli.app import app
-from eosparse.comparison import panels, results, tables
+from eosparse.comparison import limits, panels, results, tables
 from eosparse.comparison.data_folder import SOURCES, DataFolder
 from eosparse.comparison.label_sets import load, split, spoilt
 from eosparse.comparison.labels import CLASSIFIERS
@@ -140,12 +140,38 @@ def test_a_page_can_be_written_of_nothing_and_of_little(tmp_path, data):
     unit = {"grid": "g", "setting": setting, "method": "LDA", "repetition": 0}
     results.write(run([unit | {"status": OK, "took": 1.0, "AUC": 0.9, "seconds": 0.1}]))
     assert "| LDA | 0.900 |" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    # One repetition of one table, of which no interval is known; and weights that collapsed.
+    setting = limits.grid(True).settings[0]
+    few = {"grid": "limits", "setting": setting, "method": "EOS"}
+    alone = few | {"repetition": 0, "status": OK, "took": 1.0, "AUC-ROC": 0.5, "seconds": 0.1}
+    collapsed = {"grid": "a", "setting": {"alpha": 0.2}, "method": "EOS", "repetition": 0}
+    results.write(run([alone, collapsed | {"status": OK, "took": 1.0, "collapsed": True}]))
+    assert (tmp_path / "panel_limits.png").read_bytes().startswith(PNG)
+    assert (tmp_path / "panel_a.png").read_bytes().startswith(PNG)
 
 
 def test_unknown_panels_are_refused():
     outcome = CliRunner().invoke(app, ["reproduce", "z"])
     assert outcome.exit_code == 2
     assert "choose from a, b, c" in outcome.output
+
+
+def test_a_file_in_the_place_of_the_folder_is_left_alone(tmp_path):
+    place = tmp_path / "results"
+    place.write_text("mine")
+    outcome = CliRunner().invoke(app, ["reproduce", "a", "--out", str(place)])
+    assert outcome.exit_code == 2
+    assert "is a file, not a folder" in " ".join(outcome.output.replace("│", "").split())
+    assert place.read_text() == "mine"
+
+
+@pytest.mark.parametrize("package", ["pebble", "filelock", "matplotlib"])
+def test_what_is_not_installed_is_named_before_anything_runs(tmp_path, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    outcome = CliRunner().invoke(app, ["reproduce", "a", "--out", str(tmp_path / "out")])
+    assert outcome.exit_code == 2
+    assert f"Comparisons need {package}: pip install 'eosparse[bench]'." in outcome.output
+    assert not (tmp_path / "out").exists()
 
 
 def test_ctrl_c_writes_what_there_is_and_says_how_to_go_on(tmp_path):
@@ -169,6 +195,7 @@ def test_ctrl_c_writes_what_there_is_and_says_how_to_go_on(tmp_path):
 def own(tmp_path):
     X, truth = make_contaminated(200, 3, 0.1, random_state=0)
     table = pd.DataFrame(X, columns=["height", "weight", "age"])
+    table["patient_id"] = np.arange(1000, 1200)
     table["name"], table["constant"] = [f"row {i}" for i in range(200)], 1.0
     table["bad"] = np.where(truth, "yes", "no")
     path = tmp_path / "table.csv"
@@ -182,7 +209,8 @@ def test_compare_prints_the_table_of_all_peers(own, tmp_path):
     outcome = CliRunner().invoke(app, command)
     assert outcome.exit_code == 0, outcome.output
     assert "200 rows, 3 columns, 20 outliers." in outcome.output
-    assert "Left out: 'name', 'constant' (constant)." in outcome.output
+    said = "Left out: 'patient_id' (identifier), 'name' (identifier), 'constant' (constant)."
+    assert said in outcome.output
     found = pd.read_csv(out).set_index("method")
     assert set(found.index) >= {"EOS", "isolation forest", "LOF", "kNN"}
     assert found.loc["EOS", "AUC-ROC"] > 0.99
@@ -202,6 +230,7 @@ def test_compare_prints_the_table_of_all_peers(own, tmp_path):
             ["--truth", "bad"],
             "say which means an outlier",
         ),
+        (lambda t: t.assign(bad=0), ["--truth", "bad"], "every row is no outlier"),
         (lambda t: t.assign(bad=None), ["--truth", "bad"], "'bad' is empty in row 0"),
         (
             lambda t: t.assign(age=t["age"].where(t.index != 7)),

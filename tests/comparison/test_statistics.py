@@ -135,6 +135,18 @@ def test_tables_say_what_happened():
     ]
 
 
+def test_only_settings_of_the_kind_are_called_too_slow():
+    settings = tuple({"kind": kind, "n": n} for kind in "ab" for n in (1, 2))
+    grid = Grid("f", settings, ("LOF",), lambda *_: {}, family=("kind",))
+    slow = unit("LOF", 0, TOO_SLOW, reason="over 2 s") | {"setting": {"kind": "a", "n": 1}}
+    assert table([slow], grid)["status"].tolist() == [
+        "time limit: over 2 s",
+        "time limit: at an earlier setting already",
+        "not run yet",
+        "not run yet",
+    ]
+
+
 def test_markdown_cells_cannot_break_the_table():
     text = markdown(pd.DataFrame({"a": ["x|y\nz"]}))
     assert text.splitlines() == ["| a |", "| --- |", "| x\\|y z |"]

@@ -195,6 +195,19 @@ def test_units_made_otherwise_are_not_mixed(store, tmp_path):
         assert store.kept() == []
 
 
+def test_the_units_of_some_grids_can_be_forgotten(store, tmp_path):
+    rows = run(store, [grid(tmp_path)])
+    other = rows[0] | {"grid": "other"}
+    store.keep(other)
+    with store.opened({"version": 1}, fresh=True, only={"g"}):
+        assert store.kept() == [other]
+    with (
+        pytest.raises(OtherRunError, match="this run has version=2"),
+        store.opened({"version": 2}, fresh=True, only={"g"}),
+    ):
+        pass
+
+
 def test_lines_are_json(store, tmp_path):
     run(store, [grid(tmp_path)])
     for line in (store.folder / "units.jsonl").read_text().splitlines():
