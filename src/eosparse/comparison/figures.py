@@ -211,8 +211,8 @@ DRAWN: dict[str, Draw] = {
     "i": _over_noise("i", "paper"),
 }
 _TITLES = {
-    "a": "weights, T = 2000, D = 100", "b": "weights along α", "c": "cost, D = 100",
-    "d": "precision, D = 100", "e": "precision, T = 2000", "f": "precision, T = 1000, D = 150",
+    "a": "weights, 2000 × 100", "b": "weights along α", "c": "cost, 100 columns",
+    "d": "precision, 100 columns", "e": "precision, 2000 rows", "f": "precision, 1000 × 150",
     "g": "wrong labels: WDBC", "h": "wrong labels: longevity", "i": "wrong labels: Pollen",
 }  # fmt: skip
 GRID_OF = {"d": "c"}
@@ -290,7 +290,9 @@ def _both_axes(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure:
     return figure
 
 
-def _small_multiples(table: pd.DataFrame, down: list[str], across: str, x: str, y: str) -> Figure:
+def _small_multiples(
+    table: pd.DataFrame, down: list[str], across: str, x: str, y: str, lowest: float
+) -> Figure:
     kinds = list(dict.fromkeys(table[down].itertuples(index=False, name=None)))
     sizes = list(dict.fromkeys(table[across]))
     figure: Figure
@@ -307,19 +309,19 @@ def _small_multiples(table: pd.DataFrame, down: list[str], across: str, x: str, 
             axes[i, j].set(xlabel=x, ylabel=y)
             axes[i, j].label_outer()
     # Intervals of few repetitions may reach beyond what a share can be.
-    axes[0, 0].set_ylim(-0.03, 1.05)
-    _shared_legend(figure, list(axes.flat), "outside lower center")
+    axes[0, 0].set_ylim(lowest, 1.03)
+    _shared_legend(figure, list(axes.flat), "outside lower center", n_columns=5)
     return figure
 
 
 def _harder(table: pd.DataFrame) -> Figure:
     return _small_multiples(
-        table, ["outliers", "inliers"], "columns", "share", "precision at count"
+        table, ["outliers", "inliers"], "columns", "share", "precision at count", lowest=-0.03
     )
 
 
 def _other_labels(table: pd.DataFrame) -> Figure:
-    return _small_multiples(table, ["noise"], "data", "p", "AUC")
+    return _small_multiples(table, ["noise"], "data", "p", "AUC", lowest=0.4)
 
 
 def _dots(table: pd.DataFrame) -> Figure:
@@ -336,7 +338,8 @@ def _dots(table: pd.DataFrame) -> Figure:
         colours = [_OURS if method == EOS else "#0072B2" for method in methods]
         _with_interval(ax, mine["AUC-ROC"], mine["AUC-ROC ±"], colours)
         ax.set_title(kind, fontsize=9)
-    axes[0, 0].set_yticks(range(len(methods)), methods, fontsize=8)
+        ax.tick_params(labelsize=8)
+    axes[0, 0].set_yticks(range(len(methods)), methods)
     axes[0, 0].set_xlim(-0.03, 1.03)
     figure.supxlabel("AUC-ROC, mean and 95 % interval", fontsize=10)
     return figure
