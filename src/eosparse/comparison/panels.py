@@ -69,7 +69,7 @@ PANELS: dict[str, Panel] = {
 }
 
 QUICK = Plan(repetitions=3, least=1, budget=0.4, limit=6.0)
-FULL = Plan(repetitions=50, least=2, budget=5.0, limit=30.0)
+FULL = Plan(repetitions=50, least=2, budget=3.0, limit=30.0)
 
 
 def grids_of(names: list[str], quick: bool, data: DataFolder) -> list[Grid]:
