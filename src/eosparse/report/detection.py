@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.estimators import EOSDetector
 from eosparse.estimators.read_out import Judgement
 from eosparse.rows.table import spread_out
-from eosparse.tables import Column, Numbers, Role, TableFile
+from eosparse.tables import Column, Numbers, Role, TableFile, name_of_rows, number_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,9 +109,16 @@ def with_findings(
     is_outlier = np.zeros(len(frame), dtype=bool)
     is_outlier[numbers.is_kept] = verdict.is_outlier
     judged["eos_is_outlier"] = is_outlier
-    reasons = {row["row"] - 1: reason_text(row["reasons"]) for row in summary["flagged"]}
-    judged["eos_reason"] = [inert(reasons.get(i, "")) for i in range(len(frame))]
+    judged["eos_reason"] = reason_column(summary)
     return judged
+
+
+def reason_column(summary: Summary) -> Any:
+    """Return a text for every row of the table; empty for rows that are not flagged."""
+    reasons = np.full(summary["table"]["n_rows"], "", dtype=object)
+    for row in summary["flagged"]:
+        reasons[row["row"] - 1] = inert(reason_text(row["reasons"]))
+    return reasons
 
 
 def inert(text: str) -> str:
@@ -134,16 +141,37 @@ def _summary(
         "kind": "detection",
         "eosparse": eosparse.__version__,
         "table": {"name": table.name, "n_rows": len(table.frame), "n_used": len(kept)},
-        "columns": [
-            {"name": c.name, "role": str(c.role), "why": c.why, "n_missing": c.n_missing}
-            for c in columns
-        ],
-        "notes": [*table.notes, *numbers.notes, *notes],
+        "columns": column_summaries(columns),
+        "notes": [*table.notes, *numbers.notes, *notes, *_doubts(verdict)],
         "model": model_summary(detector, len(numbers.names)),
         "n_flagged": len(flagged),
         "flagged": flagged_rows(table.frame, columns, numbers, detector, verdict, flagged),
         "usual": usual_values(table.frame, columns, numbers, verdict.is_outlier),
     }
+
+
+def column_summaries(columns: list[Column]) -> list[Summary]:
+    """Return what columns were taken for."""
+    return [
+        {"name": c.name, "role": str(c.role), "why": c.why, "n_missing": c.n_missing}
+        for c in columns
+    ]
+
+
+# More rows than this part with hardly any weight, and no flag, are not an accident.
+_MOST_IN_DOUBT = 0.1
+
+
+def _doubts(verdict: Verdict) -> list[str]:
+    """Say so if many rows have no part in the fit and yet are not flagged."""
+    in_doubt = (verdict.weights < 1e-3) & ~verdict.is_outlier
+    if in_doubt.mean() <= _MOST_IN_DOUBT:
+        return []
+    return [
+        f"{np.count_nonzero(in_doubt):,} rows have hardly any weight and yet are not flagged: the "
+        "fit holds the others only, as happens with more columns than rows. The order of the rows "
+        "can be trusted, the p-values cannot, and too few may be flagged. Use fewer columns."
+    ]
 
 
 def model_summary(detector: EOSDetector, n_columns: int) -> Summary:
@@ -172,21 +200,49 @@ def flagged_rows(
     """Describe some rows of the numbers: how sure, why, and what they hold."""
     if len(rows) == 0:
         return []
-    shares = _shares(detector, numbers, rows)
     place = np.flatnonzero(numbers.is_kept)[rows]
-    identifier = next((c.name for c in columns if c.role is Role.IDENTIFIER), None)
-    distances = np.sqrt(detector.mahalanobis(_named(detector, numbers, rows)))
-    weights, p_values = verdict.weights[rows], verdict.p_values[rows]
+    values = _named(detector, numbers, rows)
+    found = Described(
+        place, verdict.p_values[rows], np.sqrt(detector.mahalanobis(values)), verdict.weights[rows]
+    )
+    return described(frame.iloc[place], columns, detector, values, found)
+
+
+class Described(NamedTuple):
+    """Numbers about some rows: their place, from 0, and how far out they are."""
+
+    place: IntArray
+    p_values: FloatArray
+    distances: FloatArray
+    weights: FloatArray
+
+
+def described(
+    cells: pd.DataFrame, columns: list[Column], detector: EOSDetector, values: Any, found: Described
+) -> list[Summary]:
+    """Describe rows by their cells in the table, with the values that were judged."""
+    name = name_of_rows(columns)
+    names = [shown(cell) for cell in cells[name]] if name is not None else [None] * len(cells)
+    shares = _shares(detector, values)
+    used = tuple(str(column) for column in values.columns)
+    places = {name: i for i, name in enumerate(cells.columns)}
     return [
         {
-            "row": int(place[i]) + 1,
-            "id": None if identifier is None else shown(frame[identifier].iloc[place[i]]),
-            "p_value": float(p_values[i]),
-            "distance": float(distances[i]),
-            "weight": float(weights[i]),
-            "reasons": reasons_of(frame.iloc[place[i]], numbers.names, shares[i]),
+            "row": int(found.place[i]) + 1,
+            "id": names[i],
+            "p_value": float(found.p_values[i]),
+            "distance": float(found.distances[i]),
+            "weight": float(found.weights[i]),
+            "reasons": [
+                {
+                    "column": used[n],
+                    "value": shown(cells.iat[i, places[used[n]]]),
+                    "share": float(shares[i, n]),
+                }
+                for n in most_of(shares[i])
+            ],
         }
-        for i in range(len(rows))
+        for i in range(len(cells))
     ]
 
 
@@ -197,23 +253,19 @@ def _named(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> Any:
     return pd.DataFrame(numbers.values[rows], columns=list(detector.feature_names_in_))
 
 
-def _shares(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> FloatArray:
+def _shares(detector: EOSDetector, values: Any) -> FloatArray:
     """Share of each row's squared distance that each column has."""
-    contributions = detector.explain(_named(detector, numbers, rows)).contributions
+    contributions = detector.explain(values).contributions
     shares: FloatArray = contributions / np.maximum(
         contributions.sum(axis=1, keepdims=True), 1e-300
     )
     return shares
 
 
-def reasons_of(cells: Any, names: tuple[str, ...], shares: FloatArray) -> list[Summary]:
-    """Return the columns that have most of a row's distance, with its values."""
-    order = np.argsort(-shares, kind="stable")[:_MOST_REASONS]
-    chosen = [i for n, i in enumerate(order) if n == 0 or shares[i] >= _SMALLEST_SHARE]
-    return [
-        {"column": names[i], "value": shown(cells[names[i]]), "share": float(shares[i])}
-        for i in chosen
-    ]
+def most_of(shares: FloatArray) -> list[int]:
+    """Return the columns with most of a row's distance; the first three if none has much."""
+    order = [int(i) for i in np.argsort(-shares, kind="stable")[:_MOST_REASONS]]
+    return [i for i in order if shares[i] >= _SMALLEST_SHARE] or order
 
 
 def usual_values(
@@ -223,16 +275,17 @@ def usual_values(
     import pandas as pd
 
     place = np.flatnonzero(numbers.is_kept)[~np.asarray(is_outlier, dtype=bool)]
-    said = {}
+    usual = frame.iloc[place]
+    names = [column.name for column in columns if column.role is Role.NUMBER]
+    cells = pd.DataFrame(number_cells(usual, names), columns=names)
+    quantiles = cells.quantile([0.05, 0.5, 0.95]).to_numpy().T
+    said = {
+        name: f"{low:.4g} to {high:.4g}, median {middle:.4g}"
+        for name, (low, middle, high) in zip(names, quantiles, strict=True)
+    }
     for column in columns:
-        if not column.role.is_used:
-            continue
-        cells = frame[column.name].iloc[place].dropna()
-        if column.role is Role.NUMBER:
-            low, middle, high = pd.to_numeric(cells, errors="coerce").quantile([0.05, 0.5, 0.95])
-            said[column.name] = f"{low:.4g} to {high:.4g}, median {middle:.4g}"
-        elif len(cells):
-            counts = cells.astype(str).value_counts(normalize=True)
+        if column.role is Role.CATEGORY:
+            counts = usual[column.name].value_counts(normalize=True)
             said[column.name] = f"{shown(counts.index[0])} in {counts.iloc[0]:.0%}"
     return said
 
@@ -247,8 +300,13 @@ def shown(value: Any, most: int = 200) -> str:
 
 def reason_text(reasons: list[Summary]) -> str:
     """Return reasons in one line."""
-    parts = [f"{r['column']}={r['value']} ({r['share']:.0%})" for r in reasons]
-    return ", ".join(parts)
+    said = ", ".join(f"{r['column']}={r['value']} ({_percent(r['share'])})" for r in reasons)
+    is_spread = bool(reasons) and reasons[0]["share"] < _SMALLEST_SHARE
+    return f"many columns, first {said}" if is_spread else said
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else f"{share:.2%}"
 
 
 def pictured(detector: EOSDetector, numbers: Numbers) -> Summary:

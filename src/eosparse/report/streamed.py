@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import eosparse
 from eosparse.estimators import EOSDetector
-from eosparse.report.detection import Summary, model_summary, reasons_of, shown
+from eosparse.report.detection import (
+    Described,
+    Summary,
+    column_summaries,
+    described,
+    model_summary,
+)
 from eosparse.rows import open_rows
 from eosparse.tables import Column, Role, recognised
 
@@ -53,10 +59,7 @@ def detect_streamed(
         "kind": "detection",
         "eosparse": eosparse.__version__,
         "table": {"name": Path(source).name, "n_rows": n_rows, "n_used": n_rows},
-        "columns": [
-            {"name": c.name, "role": str(c.role), "why": c.why, "n_missing": c.n_missing}
-            for c in columns
-        ],
+        "columns": column_summaries(columns),
         "notes": ["The table was streamed; roles of columns were told from its first rows."],
         "model": model_summary(detector, len(names)),
         "n_flagged": n_flagged,
@@ -88,20 +91,10 @@ def _described(
 ) -> list[Summary]:
     if flagged.empty:
         return []
-    identifier = next((c.name for c in columns if c.role is Role.IDENTIFIER), None)
-    contributions = detector.explain(flagged[names].astype("float64")).contributions
-    shares = contributions / np.maximum(contributions.sum(axis=1, keepdims=True), 1e-300)
-    found: list[Summary] = []
-    for place, (_, line) in enumerate(flagged.iterrows()):
-        cells: dict[str, Any] = {name: line[name] for name in names}
-        found.append(
-            {
-                "row": int(line["eos_row"]) + 1,
-                "id": None if identifier is None else shown(line[identifier]),
-                "p_value": float(line["eos_p_value"]),
-                "distance": float(np.sqrt(-line["eos_score"])),
-                "weight": float(line["eos_weight"]),
-                "reasons": reasons_of(cells, tuple(names), shares[place]),
-            }
-        )
-    return found
+    found = Described(
+        flagged["eos_row"].to_numpy(),
+        flagged["eos_p_value"].to_numpy(),
+        np.sqrt(-flagged["eos_score"].to_numpy()),
+        flagged["eos_weight"].to_numpy(),
+    )
+    return described(flagged, columns, detector, flagged[names].astype("float64"), found)
