@@ -350,32 +350,43 @@ def _quantiles(detector: EOSDetector, most: int = 600) -> Summary:
     }
 
 
-def _path(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> Summary | None:
-    """Return counts along α, and weights of the rows shown; of large tables from a sample."""
+# A path of more numbers would take longer than all the rest.
+_MOST_PATH_NUMBERS = 1_000_000
+
+
+def _path(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> Summary:
+    """Return counts along α, and weights of the rows shown; of large tables from these alone."""
     import warnings
 
     import pandas as pd
 
-    frame = pd.DataFrame(numbers.values, columns=list(detector.feature_names_in_))
-    if numbers.values.size > _MOST_PATH_NUMBERS:
-        frame = frame.iloc[rows]
-        places: Any = np.arange(len(rows))
-    else:
-        places = rows
+    n_rows, is_of_sample = len(numbers.values), numbers.values.size > _MOST_PATH_NUMBERS
+    used = rows if is_of_sample else np.arange(n_rows)
+    mass = _mass(np.asarray(detector.is_outlier_), used)
+    frame = pd.DataFrame(numbers.values[used], columns=list(detector.feature_names_in_))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a path ends in collapse
-        path = detector.path(frame)
+        path = detector.path(frame, sample_weight=mass if is_of_sample else None)
+    n_flagged = np.where(path.n_flagged < 0, -1, np.round(path.is_outlier @ mass))
     # A hexadecimal digit for each row: weights from 0 to twice the average.
-    digits = np.round(7.5 * np.clip(path.weights[:, places] * len(frame), 0.0, 2.0)).astype(int)
+    relative = (path.weights / mass * n_rows)[:, np.searchsorted(used, rows)]
+    digits = np.round(7.5 * np.clip(relative, 0.0, 2.0)).astype(int)
     return {
         "alphas": _rounded(path.alphas),
-        "n_flagged": [int(n) for n in path.n_flagged],
+        "n_flagged": [int(n) for n in n_flagged],
         "effective_rows": _rounded(np.nan_to_num(path.effective_sizes)),
         "weights": ["".join("0123456789abcdef"[d] for d in line) for line in digits],
         "plateau": [path.plateau.start, path.plateau.stop],
         "chosen": int(np.argmin(np.abs(np.log(path.alphas / detector.alpha_)))),
-        "is_of_sample": len(frame) < len(numbers.values),
+        "is_of_sample": is_of_sample,
     }
 
 
-_MOST_PATH_NUMBERS = 20_000_000
+def _mass(is_outlier: BoolArray, rows: IntArray) -> FloatArray:
+    """Return how many rows each of some rows stands for: all flagged ones, and all others."""
+    mass: FloatArray = np.ones(len(rows))
+    for flag in (True, False):
+        of_kind = is_outlier[rows] == flag
+        n_shown, n_all = np.count_nonzero(of_kind), np.count_nonzero(is_outlier == flag)
+        mass[of_kind] = n_all / max(int(n_shown), 1)
+    return mass

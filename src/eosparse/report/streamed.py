@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from eosparse.report.detection import (
     model_summary,
 )
 from eosparse.rows import open_rows
-from eosparse.tables import Column, Role, recognised
+from eosparse.tables import Column, Role
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,22 +28,21 @@ _MOST_DESCRIBED = 2000
 _ROWS_LOOKED_AT = 10_000
 
 
-def recognised_columns(
-    source: str, *, only: tuple[str, ...], ignore: tuple[str, ...], identifier: str | None
-) -> list[Column]:
-    """Tell the roles of columns from the first rows; only numbers are used."""
+def first_rows(source: str) -> pd.DataFrame:
+    """Return the rows that tell what the columns are."""
     import pyarrow.dataset as datasets
 
-    dataset = datasets.dataset(source)
-    head = dataset.head(_ROWS_LOOKED_AT).to_pandas()
-    found = recognised(head, only=only, ignore=ignore, identifier=identifier)
-    return [_only_numbers(column) for column in found]
+    head: pd.DataFrame = datasets.dataset(source).head(_ROWS_LOOKED_AT).to_pandas()
+    return head
 
 
-def _only_numbers(column: Column) -> Column:
-    if column.role is Role.CATEGORY:
-        return Column(column.name, Role.IGNORED, "categories are not used when rows are streamed")
-    return column
+def only_numbers(columns: list[Column]) -> list[Column]:
+    """Leave categories out: their medians would take passes of their own."""
+    why = "categories are not used when rows are streamed"
+    return [
+        replace(column, role=Role.IGNORED, why=why) if column.role is Role.CATEGORY else column
+        for column in columns
+    ]
 
 
 def detect_streamed(
