@@ -78,6 +78,7 @@ def _print_rows(
             # As text: brackets in a cell are no markup.
             table.add_row(*(Text(show(row)) for show in shown.values()))
         console.print(table)
+        console.print(Text("Rows are counted from 1.", style="dim"))
     if summary["n_flagged"] > top:
         left = summary["n_flagged"] - top
         console.print(Text(f"… and {left:,} more: --top {summary['n_flagged']} or --output."))
