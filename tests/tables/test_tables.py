@@ -13,11 +13,11 @@ from eosparse.tables import (
     Role,
     TableError,
     as_numbers,
-    name_of_rows,
     read_table,
     recognised,
     write_table,
 )
+from eosparse.tables.columns import name_of_rows
 
 
 @pytest.fixture

@@ -12,7 +12,9 @@ from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.estimators import EOSDetector
 from eosparse.estimators.read_out import Judgement
 from eosparse.rows.table import spread_out
-from eosparse.tables import Column, Numbers, Role, TableFile, name_of_rows, number_cells
+from eosparse.tables import Column, Numbers, Role, TableFile
+from eosparse.tables.columns import name_of_rows
+from eosparse.tables.numbers import number_cells
 
 if TYPE_CHECKING:
     import pandas as pd

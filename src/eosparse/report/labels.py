@@ -24,7 +24,8 @@ from eosparse.report.detection import (
     shown,
     usual_values,
 )
-from eosparse.tables import Column, Numbers, Role, TableFile, name_of_rows
+from eosparse.tables import Column, Numbers, Role, TableFile
+from eosparse.tables.columns import name_of_rows
 
 if TYPE_CHECKING:
     import pandas as pd

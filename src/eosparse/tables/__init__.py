@@ -1,7 +1,7 @@
 """Tables as people bring them: files of several kinds, with ids, dates, categories and gaps."""
 
-from eosparse.tables.columns import Column, Role, name_of_rows, recognised
-from eosparse.tables.numbers import Encoding, MissingValuesError, Numbers, as_numbers, number_cells
+from eosparse.tables.columns import Column, Role, recognised
+from eosparse.tables.numbers import Encoding, MissingValuesError, Numbers, as_numbers
 from eosparse.tables.reading import TableError, TableFile, read_table
 from eosparse.tables.writing import write_table
 
@@ -14,8 +14,6 @@ __all__ = [
     "TableError",
     "TableFile",
     "as_numbers",
-    "name_of_rows",
-    "number_cells",
     "read_table",
     "recognised",
     "write_table",
