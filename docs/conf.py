@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.util import logging
 
 import eosparse
 
@@ -71,8 +73,12 @@ def _only_what_is_there(app: Any, name: str, source: list[str]) -> None:
 
 def _math(writer: Any, node: nodes.math) -> None:
     """Write a formula as MathML, which browsers draw without a script from elsewhere."""
-    formula = tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
-    writer.body.append(formula)
+    try:
+        formula = tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
+    except MathError as error:
+        logging.getLogger(__name__).warning("%s", error, location=node)
+    else:
+        writer.body.append(formula)
     raise nodes.SkipNode
 
 
