@@ -138,7 +138,6 @@ def _summary(
 ) -> Summary:
     kept = np.flatnonzero(numbers.is_kept)
     flagged = np.flatnonzero(verdict.is_outlier)
-    flagged = flagged[np.argsort(verdict.p_values[flagged], kind="stable")]
     return {
         "kind": "detection",
         "eosparse": eosparse.__version__,
@@ -222,13 +221,13 @@ class Described(NamedTuple):
 def described(
     cells: pd.DataFrame, columns: list[Column], detector: EOSDetector, values: Any, found: Described
 ) -> list[Summary]:
-    """Describe rows by their cells in the table, with the values that were judged."""
+    """Describe rows by their cells in the table and the values that were judged; worst first."""
     name = name_of_rows(columns)
     names = [shown(cell) for cell in cells[name]] if name is not None else [None] * len(cells)
     shares = _shares(detector, values)
     used = tuple(str(column) for column in values.columns)
     places = {name: i for i, name in enumerate(cells.columns)}
-    return [
+    rows: list[Summary] = [
         {
             "row": int(found.place[i]) + 1,
             "id": names[i],
@@ -246,6 +245,7 @@ def described(
         }
         for i in range(len(cells))
     ]
+    return sorted(rows, key=lambda row: (row["p_value"], -row["distance"]))
 
 
 def _named(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> Any:

@@ -41,8 +41,9 @@ def quality_line(summary: Summary) -> str:
     if quality["with"] is None or quality["without"] is None:
         return "How a model does without the doubtful rows cannot be told from so few."
     return (
-        f"{quality['measure']} on held-out rows that are not doubted: {quality['with']:.3f} "
-        f"learned from all rows, {quality['without']:.3f} without the doubtful ones."
+        f"A model's {quality['measure']} on held-out rows that are not doubted: "
+        f"{quality['with']:.3f} learned from all rows, {quality['without']:.3f} without the "
+        "doubtful ones."
     )
 
 
@@ -80,7 +81,7 @@ def model_line(summary: Summary) -> str:
     how = "chosen" if model["is_alpha_chosen"] else "given"
     shrunk = f", covariance shrunk by {model['shrinkage']:.2g}" if model["shrinkage"] else ""
     return (
-        f"{model['n_columns']} columns, alpha={model['alpha']:.4g} ({how}){shrunk}, "
+        f"{model['n_columns']:,} columns, alpha={model['alpha']:.4g} ({how}){shrunk}, "
         f"{model['passes']} pass{'es' * (model['passes'] != 1)}, {model['status']}."
     )
 
