@@ -6,6 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.util import logging
+
 import eosparse
 
 project = "eosparse"
@@ -18,7 +23,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
@@ -26,6 +30,7 @@ html_theme = "furo"
 html_title = f"eosparse {release}"
 
 myst_enable_extensions = ["dollarmath", "deflist"]
+html_math_renderer = "mathml"
 myst_heading_anchors = 3
 
 numpydoc_show_class_members = False
@@ -66,6 +71,18 @@ def _only_what_is_there(app: Any, name: str, source: list[str]) -> None:
         source[0] = "\n".join(line for line in lines if line not in absent)
 
 
+def _math(writer: Any, node: nodes.math) -> None:
+    """Write a formula as MathML, which browsers draw without a script from elsewhere."""
+    try:
+        formula = tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
+    except MathError as error:
+        logging.getLogger(__name__).warning("%s", error, location=node)
+    else:
+        writer.body.append(formula)
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
     """Register what is above."""
     app.connect("source-read", _only_what_is_there)
+    app.add_html_math_renderer("mathml", (_math, None), (_math, None))

@@ -18,6 +18,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import eosparse.datasets
+import eosparse.plots
+import eosparse.tables
 from eosparse.cli.app import app
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -109,6 +112,13 @@ def test_its_code_does_what_it_shows(page, tmp_path, monkeypatch):
         for number, line in enumerate(block.body.splitlines(), block.line):
             if line.strip(" .…"):
                 assert line.rstrip() in got, f"{page.name}:{number}: {line}\n\n{printed}"
+
+
+def test_the_reference_has_every_public_name():
+    shown = re.findall(r"auto(?:class|function|exception):: (\S+)", (DOCS / "api.md").read_text())
+    names = {name.rpartition(".")[2] for name in shown}
+    for module in (eosparse, eosparse.datasets, eosparse.plots, eosparse.tables):
+        assert set(module.__all__) <= names
 
 
 def test_there_are_pages():

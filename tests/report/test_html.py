@@ -8,8 +8,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from eosparse import EOSDetector
 from eosparse.cli.app import app
+from eosparse.report import detection
 from eosparse.report.html import inert_json
+from eosparse.tables import as_numbers, recognised
 
 HOSTILE = "</script><script>window.hit=1</script><img src=x onerror='window.hit=1'>"
 
@@ -102,3 +105,18 @@ def test_labels_report(frame, tmp_path):
     assert "Given and suggested" in text
     assert data_of(text)["flagged"][0]["row"] == 8
     assert "balanced accuracy" in text
+
+
+def test_a_path_of_the_rows_drawn_is_that_of_all_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(20_000, 4)), columns=list("abcd"))
+    frame.iloc[:400] += rng.normal(0, 6, (400, 4))
+    numbers = as_numbers(frame, recognised(frame))
+    detector = EOSDetector().fit(frame)
+    whole = detection.pictured(detector, numbers)["path"]
+    monkeypatch.setattr(detection, "_MOST_PATH_NUMBERS", 1000)
+    sampled = detection.pictured(detector, numbers)["path"]
+    assert (whole["is_of_sample"], sampled["is_of_sample"]) == (False, True)
+    chosen = [path["n_flagged"][path["chosen"]] for path in (whole, sampled)]
+    assert chosen[1] == pytest.approx(chosen[0], rel=0.03)
+    assert sampled["effective_rows"][0] == pytest.approx(whole["effective_rows"][0], rel=0.01)

@@ -17,6 +17,7 @@ from eosparse.tables import (
     recognised,
     write_table,
 )
+from eosparse.tables.columns import name_of_rows
 
 
 @pytest.fixture
@@ -106,6 +107,70 @@ def test_what_cannot_be_read_is_said(tmp_path, name, content, said):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(TableError, match=said):
         read_table(tmp_path / name)
+
+
+def role_of(name, cells, **asked):
+    column = recognised(pd.DataFrame({name: cells}), **asked)[0]
+    return column.role, column.why
+
+
+N = np.arange(40)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "role"),
+    [
+        ("customer_id", N % 7, Role.IDENTIFIER),  # several orders of one customer
+        ("customerId", N % 7, Role.IDENTIFIER),
+        ("order_id", np.where(N == 3, np.nan, N * 17 % 41), Role.IDENTIFIER),  # whole, with a gap
+        ("account", [f"{n:05d}" for n in N], Role.IDENTIFIER),
+        ("paid", N % 7, Role.NUMBER),  # ends in "id" and is none
+        ("born", 19500101 + 10000 * (N % 30), Role.DATE),
+        ("serial", 19500199 + N, Role.IDENTIFIER),  # no dates: there is no day 99
+        ("zip_code", 10115 + 13 * (N % 9), Role.TEXT),
+        ("day", [f"{1 + n % 28:02d}.03.2024" for n in N[:-1]] + ["unknown"], Role.DATE),
+        ("price", [f"{1 + n % 5},{n:02d}" for n in N], Role.NUMBER),
+        ("income", ["1,200", "31,500"] * 20, Role.NUMBER),
+        ("mostly", ["?" if n % 3 == 0 else "yes" for n in N], Role.CATEGORY),
+    ],
+)
+def test_columns_that_mislead(name, cells, role):
+    assert role_of(name, cells)[0] is role
+
+
+def test_cells_that_are_no_number_are_gaps_that_are_said():
+    table = pd.DataFrame({"level": [f"{n * n % 17},5" for n in N]})
+    table.loc[[3, 9], "level"] = ["not done", "?"]
+    (column,) = recognised(table)
+    assert (column.role, column.n_missing) == (Role.NUMBER, 2)
+    assert "'not done', '?'" in column.why
+    with pytest.raises(MissingValuesError, match="'level' 2"):
+        as_numbers(table, [column])
+    numbers = as_numbers(table, [column], missing="drop")
+    kept = np.delete(N, [3, 9])
+    np.testing.assert_array_equal(numbers.values[:, 0], kept * kept % 17 + 0.5)
+
+
+def test_the_column_that_names_rows():
+    table = pd.DataFrame(
+        {"patient_id": N % 5, "visit_id": N * 7 % 41, "code": [f"c{n}" for n in N]}
+    )
+    assert name_of_rows(recognised(table)) == "visit_id"
+    assert name_of_rows(recognised(table, identifier="code")) == "code"
+    assert name_of_rows(recognised(table[["patient_id"]])) == "patient_id"
+
+
+def test_decimal_commas_are_written_again(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n1,5;2\n2,5;?\n")
+    found = read_table(path)
+    write_table(found.frame, path, separator=found.separator, decimal=found.decimal, force=True)
+    assert path.read_text() == "a;b\n1,5;2\n2,5;?\n"
+
+
+def test_names_of_columns_are_text_in_workbooks_too(tmp_path):
+    pd.DataFrame({2023: [1.5, 2.5], 2024: [1.0, 4.0]}).to_excel(tmp_path / "t.xlsx", index=False)
+    assert list(read_table(tmp_path / "t.xlsx").frame.columns) == ["2023", "2024"]
 
 
 def test_columns_are_recognised(table):

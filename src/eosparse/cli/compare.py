@@ -44,7 +44,7 @@ def compare(
         from eosparse.comparison.own_table import judged, read
 
     with options.told():
-        options.check_all_free([out], force=force)
+        options.Files(out, force=force).check_free()
         own = read(table, truth, outlier, tuple(ignore or ()), standardise)
     typer.echo(own.said, err=True)
     with shown_progress() as observe:

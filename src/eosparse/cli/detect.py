@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from eosparse.cli import table_options as options
-from eosparse.cli.printing import print_detection
+from eosparse.cli.printing import tell
 from eosparse.cli.progress import Waiting
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from eosparse import EOSDetector
-    from eosparse.tables import Numbers
 
 
 def detect(
     table: options.Source,
-    columns: options.Columns = None,
-    ignore: options.Ignore = None,
-    identifier: options.Identifier = None,
+    columns: options.ColumnsOption = None,
+    ignore: options.IgnoreOption = None,
+    identifier: options.IdOption = None,
     missing: options.MissingOption = options.Missing.error,
-    fdr: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of false alarms among flagged rows.")
-    ] = 0.01,
-    alpha: Annotated[
-        float | None, typer.Option(help="Regularisation; chosen from the table if not given.")
-    ] = None,
-    output: options.Output = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
-    embed: Annotated[
-        options.Embed, typer.Option(help="Rows whose cells the report holds.")
-    ] = options.Embed.flagged,
-    as_json: options.AsJson = False,
-    save_model: Annotated[
-        Path | None, typer.Option(help="Keep the model, for eosparse score.")
-    ] = None,
-    top: options.Top = 20,
-    force: options.Force = False,
+    fdr: options.FdrOption = 0.01,
+    alpha: options.AlphaOption = None,
+    output: options.OutputOption = None,
+    report: options.ReportOption = None,
+    embed: options.EmbedOption = options.Embed.flagged,
+    as_json: options.JsonOption = False,
+    save_model: options.ModelOption = None,
+    top: options.TopOption = 20,
+    force: options.ForceOption = False,
 ) -> None:
     """Find the rows of a table that do not belong, with p-values and reasons.
 
@@ -51,100 +36,72 @@ def detect(
     collapsed), 130 stopped.
     """
     from eosparse import EOSDetector
-    from eosparse.report.detection import Verdict, pictured, summarise, with_findings
-    from eosparse.tables import TableError, write_table
 
-    detector = EOSDetector("auto" if alpha is None else alpha, fdr=fdr)
-    if is_streamed(table):
-        chosen = Streamed(table, columns, ignore, identifier, output, force)
-        with options.told() as notes, Waiting() as waiting:
-            if report is not None or save_model is not None:
-                raise TableError("--report and --save-model need a table that fits into memory.")
-            waiting.says("streaming")
-            summary = chosen.summary(detector)
-        _tell(summary, notes, as_json, top, [output])
-        return
+    chosen = options.Chosen(table, columns, ignore, identifier)
+    files = options.Files(output, report, save_model, force)
     with options.told() as notes, Waiting() as waiting:
-        options.check_all_free([output, report, save_model], force=force)
-        waiting.says("reading")
-        source, found = options.opened(table, columns, ignore, identifier)
-        numbers = options.numbers_of(source, found, missing)
-        waiting.says(f"fitting {len(numbers.values):,} rows, {len(numbers.names)} columns")
-        detector.fit(as_frame(numbers))
-        waiting.says("summarising")
-        summary = summarise(source, found, numbers, detector)
-        if output is not None:
-            verdict = Verdict.of_training(detector)
-            judged = with_findings(source.frame, numbers, verdict, summary)
-            write_table(judged, output, separator=source.separator, force=force)
-        if report is not None:
-            waiting.says("drawing the report")
-            from eosparse.report.html import write_detection
-
-            summary["notes"] += options.taken(notes)
-            pictures = pictured(detector, numbers)
-            write_detection(summary, pictures, source.frame, report, embed=embed.value)
-        if save_model is not None:
-            from eosparse.tables.models import save
-
-            save(detector, found, numbers, save_model)
-    _tell(summary, notes, as_json, top, [output, report, save_model])
+        detector = EOSDetector("auto" if alpha is None else alpha, fdr=fdr, callback=waiting.passes)
+        files.check_free()
+        if chosen.is_streamed:
+            summary = streamed(chosen, detector, files, waiting)
+        else:
+            summary = held(chosen, missing, detector, files, embed, notes, waiting)
+    tell(summary, notes, as_json=as_json, top=top, written=files.paths)
 
 
-def _tell(
-    summary: dict[str, Any], notes: list[str], as_json: bool, top: int, written: list[Path | None]
-) -> None:
-    """Print a summary, for machines or people."""
-    summary["notes"] += notes
-    if as_json:
-        typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
-        return
-    print_detection(summary, top, [path for path in written if path is not None])
-
-
-def is_streamed(table: str) -> bool:
-    """Whether a table is too large to be held: a folder, or a file beyond a gigabyte."""
-    path = Path(table)
-    return path.is_dir() or (path.is_file() and path.stat().st_size > _MOST_BYTES)
-
-
-_MOST_BYTES = 2**30
-
-
-@dataclass(frozen=True)
-class Streamed:
-    """A detection in a table on disk; without an output, findings go to a file that is removed."""
-
-    table: str
-    columns: list[str] | None
-    ignore: list[str] | None
-    identifier: str | None
-    output: Path | None
-    force: bool
-
-    def summary(self, detector: EOSDetector) -> dict[str, Any]:
-        """Fit, write and describe."""
-        from eosparse.report.streamed import detect_streamed, recognised_columns
-        from eosparse.tables import TableError
-        from eosparse.tables.writing import check_free
-
-        if self.output is not None:
-            check_free(self.output, force=self.force)
-            if self.output.suffix != ".parquet":
-                raise TableError("a streamed table is written to Parquet: --output FILE.parquet.")
-        found = recognised_columns(
-            self.table,
-            only=options.split_names(self.columns, []),
-            ignore=options.split_names(self.ignore, []),
-            identifier=self.identifier,
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            output = self.output or Path(folder) / "scores.parquet"
-            return detect_streamed(self.table, found, detector, output, overwrite=self.force)
-
-
-def as_frame(numbers: Numbers) -> pd.DataFrame:
-    """Return numbers with their names, as estimators like them."""
+def held(
+    chosen: options.Chosen,
+    missing: options.Missing,
+    detector: EOSDetector,
+    files: options.Files,
+    embed: options.Embed,
+    notes: list[str],
+    waiting: Waiting,
+) -> dict[str, Any]:
+    """Judge the rows of a table in memory, and write what was asked for."""
     import pandas as pd
 
-    return pd.DataFrame(numbers.values, columns=list(numbers.names))
+    from eosparse.report.detection import Verdict, pictured, summarise, with_findings
+    from eosparse.report.html import write_detection
+    from eosparse.tables import as_numbers
+    from eosparse.tables.models import save
+
+    waiting.says("reading")
+    source, found = chosen.opened()
+    waiting.says("looking for gaps and categories")
+    numbers = as_numbers(source.frame, found, missing=missing.value)
+    waiting.says(f"fitting {len(numbers.values):,} rows, {len(numbers.names):,} columns")
+    detector.fit(pd.DataFrame(numbers.values, columns=list(numbers.names)))
+    detector.set_params(callback=None)  # the path of the report copies the detector
+    waiting.says("looking for reasons")
+    summary = summarise(source, found, numbers, detector)
+    if files.output is not None:
+        waiting.says(f"writing {files.output.name}")
+        verdict = Verdict.of_training(detector)
+        files.write(with_findings(source.frame, numbers, verdict, summary), source)
+    if files.report is not None:
+        waiting.says("drawing the report")
+        summary["notes"] += options.taken(notes)
+        pictures = pictured(detector, numbers)
+        write_detection(summary, pictures, source.frame, files.report, embed=embed.value)
+    if files.model is not None:
+        save(detector, found, numbers, files.model)
+    return summary
+
+
+def streamed(
+    chosen: options.Chosen, detector: EOSDetector, files: options.Files, waiting: Waiting
+) -> dict[str, Any]:
+    """Judge the rows of a table on disk; without an output, findings go to a file for a while."""
+    from eosparse.report.streamed import detect_streamed, first_rows, only_numbers
+    from eosparse.tables import TableError
+
+    if files.report is not None or files.model is not None:
+        raise TableError("--report and --save-model need a table that fits into memory.")
+    if files.output is not None and files.output.suffix != ".parquet":
+        raise TableError("a streamed table is written to Parquet: --output FILE.parquet.")
+    waiting.says(f"streaming {chosen.table}")
+    found = only_numbers(chosen.recognised(first_rows(chosen.table)))
+    with tempfile.TemporaryDirectory() as folder:
+        output = files.output or Path(folder) / "scores.parquet"
+        return detect_streamed(chosen.table, found, detector, output, overwrite=files.force)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from eosparse.cli import table_options as options
-from eosparse.cli.printing import print_labels
+from eosparse.cli.printing import tell
 from eosparse.cli.progress import Waiting
 
 if TYPE_CHECKING:
@@ -32,53 +30,42 @@ class Task(StrEnum):
 def labels(
     table: options.Source,
     target: Annotated[str, typer.Option(help="Column with the labels.")],
-    columns: options.Columns = None,
-    ignore: options.Ignore = None,
-    identifier: options.Identifier = None,
+    columns: options.ColumnsOption = None,
+    ignore: options.IgnoreOption = None,
+    identifier: options.IdOption = None,
     missing: options.MissingOption = options.Missing.error,
     task: Annotated[
         Task, typer.Option(help="Classes or numbers; told from the labels if not said.")
     ] = Task.auto,
-    fdr: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of right labels among those flagged.")
-    ] = 0.1,
-    output: options.Output = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report.")] = None,
-    embed: Annotated[
-        options.Embed, typer.Option(help="Rows whose cells the report holds.")
-    ] = options.Embed.flagged,
-    as_json: options.AsJson = False,
-    top: options.Top = 20,
-    force: options.Force = False,
+    fdr: options.FdrOption = 0.1,
+    output: options.OutputOption = None,
+    report: options.ReportOption = None,
+    embed: options.EmbedOption = options.Embed.flagged,
+    as_json: options.JsonOption = False,
+    top: options.TopOption = 20,
+    force: options.ForceOption = False,
 ) -> None:
     """Find the labels of a table that are probably wrong, and what they should be.
 
     Exit codes: 0 done, 2 wrong use or a table that cannot be used, 3 no answer, 130 stopped.
     """
+    from eosparse.report.html import write_labels
     from eosparse.report.labels import summarise, with_findings
-    from eosparse.tables import write_table
 
+    chosen = options.Chosen(table, columns, ignore, identifier, target)
+    files = options.Files(output, report, force=force)
     with options.told() as notes, Waiting() as waiting:
-        options.check_all_free([output, report], force=force)
+        files.check_free()
         waiting.says("reading")
-        source, found = options.opened(table, columns, ignore, identifier, target)
-        waiting.says("judging the labels")
+        source, found = chosen.opened()
+        waiting.says(f"judging the labels of {len(source.frame):,} rows")
         audit, said = audited(source, found, target, missing.value, task, fdr)
-        waiting.says("summarising")
+        waiting.says("learning with and without the doubtful rows")
         summary = summarise(audit, notes=(*said, *options.taken(notes)))
-        if output is not None:
-            write_table(
-                with_findings(audit, summary), output, separator=source.separator, force=force
-            )
+        files.write(with_findings(audit, summary), source)
         if report is not None:
-            from eosparse.report.html import write_labels
-
-            write_labels(summary, audit.table.frame, report, embed=embed.value)
-    summary["notes"] += notes
-    if as_json:
-        typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
-        return
-    print_labels(summary, top, [path for path in (output, report) if path is not None])
+            write_labels(summary, source.frame, report, embed=embed.value)
+    tell(summary, notes, as_json=as_json, top=top, written=files.paths)
 
 
 def audited(

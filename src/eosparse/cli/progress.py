@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
 from rich.console import Console
@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 if TYPE_CHECKING:
     from eosparse.comparison.units import Standing
+    from eosparse.core import Iteration
 
 _SECONDS_BETWEEN_LINES = 30.0
 
@@ -63,7 +64,8 @@ class Waiting:
         self._progress = Progress(
             *columns, console=console, transient=True, disable=not console.is_terminal
         )
-        self._task = self._progress.add_task("starting", total=None)
+        self._said = "starting"
+        self._task = self._progress.add_task(self._said, total=None)
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -74,4 +76,10 @@ class Waiting:
 
     def says(self, what: str) -> None:
         """Say what goes on now."""
+        self._said = what
         self._progress.update(self._task, description=what)
+
+    def passes(self, iteration: Iteration[Any]) -> None:
+        """Say how far a fit has come; a callback of estimators."""
+        said = f"{self._said}: pass {iteration.number}, objective {iteration.objective:.6g}"
+        self._progress.update(self._task, description=said)

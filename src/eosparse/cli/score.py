@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eosparse.cli import table_options as options
-from eosparse.cli.printing import print_detection
+from eosparse.cli.printing import tell
 from eosparse.cli.progress import Waiting
 
 if TYPE_CHECKING:
@@ -25,36 +24,30 @@ def score(
         float | None,
         typer.Option(min=0.0, max=1.0, help="Flag p-values below it, not beyond the model's cut."),
     ] = None,
-    output: options.Output = None,
-    as_json: options.AsJson = False,
-    top: options.Top = 20,
-    force: options.Force = False,
+    output: options.OutputOption = None,
+    as_json: options.JsonOption = False,
+    top: options.TopOption = 20,
+    force: options.ForceOption = False,
 ) -> None:
     """Judge the rows of a table by a model made of another one.
 
     Exit codes: 0 done, 2 wrong use or a table that cannot be used, 130 stopped.
     """
     from eosparse.report.detection import judged_by_model
-    from eosparse.tables import as_numbers, read_table, write_table
+    from eosparse.tables import as_numbers, read_table
     from eosparse.tables.models import load
-    from eosparse.tables.writing import check_free
 
+    files = options.Files(output, force=force)
     with options.told() as notes, Waiting() as waiting:
-        if output is not None:
-            check_free(output, force=force)
+        files.check_free()
         waiting.says("reading")
         saved, source = load(model), read_table(table)
         columns = matching(saved, source)
+        waiting.says(f"judging {len(source.frame):,} rows")
         numbers = as_numbers(source.frame, columns, missing=missing.value, encoding=saved.encoding)
-        waiting.says(f"judging {len(numbers.values):,} rows")
         summary, judged = judged_by_model(source, columns, numbers, saved.detector, level)
-        if output is not None:
-            write_table(judged, output, separator=source.separator, force=force)
-    summary["notes"] += notes
-    if as_json:
-        typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
-        return
-    print_detection(summary, top, [output] if output is not None else [])
+        files.write(judged, source)
+    tell(summary, notes, as_json=as_json, top=top, written=files.paths)
 
 
 def matching(saved: SavedModel, table: TableFile) -> list[Column]:

@@ -1,47 +1,26 @@
-"""Options that all commands on tables share, and from them to numbers."""
+"""What commands on tables share: their options, the table they choose, the files they write."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eosparse.core import CollapseError
-from eosparse.tables import (
-    Column,
-    Numbers,
-    TableError,
-    TableFile,
-    as_numbers,
-    read_table,
-    recognised,
-)
+from eosparse.tables import Column, TableFile, read_table, recognised, write_table
+from eosparse.tables.reading import kind_of
 from eosparse.tables.writing import check_free
 
-WRONG_USE, NO_ANSWER, INTERRUPTED = 2, 3, 130
+if TYPE_CHECKING:
+    import pandas as pd
 
-Source = Annotated[
-    str, typer.Argument(help="CSV, TSV, Parquet, Arrow or XLSX file; - for standard input.")
-]
-Columns = Annotated[
-    list[str] | None, typer.Option("--columns", help="Column to use; repeat, or commas between.")
-]
-Ignore = Annotated[
-    list[str] | None, typer.Option("--ignore", help="Column to leave out; repeat, or commas.")
-]
-Identifier = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="Write all rows in their order, with what was found."),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-Top = Annotated[int, typer.Option("--top", min=0, help="Rows to print.")]
+WRONG_USE, NO_ANSWER, INTERRUPTED = 2, 3, 130
 
 
 class Missing(StrEnum):
@@ -60,10 +39,72 @@ class Embed(StrEnum):
     none = "none"
 
 
+Source = Annotated[
+    str, typer.Argument(help="CSV, TSV, Parquet, Arrow or XLSX file; - for standard input.")
+]
+ColumnsOption = Annotated[
+    list[str] | None, typer.Option("--columns", help="Column to use; repeat, or commas between.")
+]
+IgnoreOption = Annotated[
+    list[str] | None, typer.Option("--ignore", help="Column to leave out; repeat, or commas.")
+]
+IdOption = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
 MissingOption = Annotated[Missing, typer.Option("--missing", help="What to do with gaps.")]
+AlphaOption = Annotated[
+    float | None, typer.Option(help="Regularisation; chosen from the table if not given.")
+]
+FdrOption = Annotated[
+    float, typer.Option(min=0.0, max=1.0, help="Share of false alarms among what is flagged.")
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write all rows in their order, with what was found."),
+]
+ReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report.")]
+EmbedOption = Annotated[Embed, typer.Option(help="Rows whose cells the report holds.")]
+ModelOption = Annotated[Path | None, typer.Option(help="Keep the model, for eosparse score.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+TopOption = Annotated[int, typer.Option("--top", min=0, help="Rows to print.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+
+# Beyond so many bytes a file is streamed.
+_MOST_BYTES = 2**30
 
 
-def split_names(names: list[str] | None, known: list[str]) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Chosen:
+    """A table, and which of its columns."""
+
+    table: str
+    columns: list[str] | None = None
+    ignore: list[str] | None = None
+    identifier: str | None = None
+    target: str | None = None
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the table is too large to be held: a folder, or a file beyond a gigabyte."""
+        path = Path(self.table)
+        return path.is_dir() or (path.is_file() and path.stat().st_size > _MOST_BYTES)
+
+    def opened(self) -> tuple[TableFile, list[Column]]:
+        """Read the table, and tell what its columns are."""
+        table = read_table(self.table)
+        return table, self.recognised(table.frame)
+
+    def recognised(self, frame: pd.DataFrame) -> list[Column]:
+        """Tell what the columns of the table, or of a part of it, are."""
+        known = [str(name) for name in frame.columns]
+        return recognised(
+            frame,
+            only=_split(self.columns, known),
+            ignore=_split(self.ignore, known),
+            identifier=self.identifier,
+            target=self.target,
+        )
+
+
+def _split(names: list[str] | None, known: list[str]) -> tuple[str, ...]:
     """Split at commas, unless a column has that very name."""
     found: list[str] = []
     for name in names or ():
@@ -71,28 +112,32 @@ def split_names(names: list[str] | None, known: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def opened(
-    source: str,
-    columns: list[str] | None,
-    ignore: list[str] | None,
-    identifier: str | None,
-    target: str | None = None,
-) -> tuple[TableFile, list[Column]]:
-    """Read a table, and tell what its columns are."""
-    table = read_table(source)
-    known = [str(name) for name in table.frame.columns]
-    only, left_out = split_names(columns, known), split_names(ignore, known)
-    found = recognised(
-        table.frame, only=only, ignore=left_out, identifier=identifier, target=target
-    )
-    return table, found
+@dataclass(frozen=True)
+class Files:
+    """Files to write."""
 
+    output: Path | None = None
+    report: Path | None = None
+    model: Path | None = None
+    force: bool = False
 
-def check_all_free(paths: list[Path | None], *, force: bool) -> None:
-    """Refuse to replace files before anything is done."""
-    for path in paths:
-        if path is not None:
-            check_free(path, force=force)
+    @property
+    def paths(self) -> list[Path]:
+        """Those that were asked for."""
+        return [path for path in (self.output, self.report, self.model) if path is not None]
+
+    def check_free(self) -> None:
+        """Refuse to replace files before anything is done."""
+        for path in self.paths:
+            check_free(path, force=self.force)
+        if self.output is not None:
+            kind_of(self.output)
+
+    def write(self, judged: pd.DataFrame, like: TableFile) -> None:
+        """Write a table as the one it was made of is written."""
+        if self.output is not None:
+            marks = {"separator": like.separator, "decimal": like.decimal}
+            write_table(judged, self.output, **marks, force=self.force)
 
 
 def taken(notes: list[str]) -> list[str]:
@@ -100,11 +145,6 @@ def taken(notes: list[str]) -> list[str]:
     now = notes.copy()
     notes.clear()
     return now
-
-
-def numbers_of(table: TableFile, columns: list[Column], missing: Missing) -> Numbers:
-    """Return the usable part of a table as numbers."""
-    return as_numbers(table.frame, columns, missing=missing.value)
 
 
 @contextmanager
@@ -118,13 +158,10 @@ def told() -> Iterator[list[str]]:
             warnings.simplefilter("ignore", FutureWarning)
             warnings.showwarning = lambda message, *_: notes.append(str(message))
             yield notes
-    except TableError as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(WRONG_USE) from None
     except CollapseError as error:
         typer.echo(f"There is no answer: {error}", err=True)
         raise typer.Exit(NO_ANSWER) from None
-    except ValueError as error:
+    except ValueError as error:  # TableError is one
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(WRONG_USE) from None
     except KeyboardInterrupt:

@@ -129,7 +129,7 @@ class EOSRegressor(SummaryMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimat
     Entropic Outlier Sparsification minimises
 
     .. math::
-        \sum_t w_t\, h \Big(\log s + \frac{e_t(\theta)}{s}\Big) + (1 + \alpha) \sum_t w_t \log w_t
+        \sum_t w_t h \left(\log s + \frac{e_t(\theta)}{s}\right) + (1 + \alpha) \sum_t w_t \log w_t
 
     over the weights w, the regressor θ and the scale s, where e is the loss of a row. With squared
     residuals this is Welsch regression whose scale is fitted along; α has no unit, and a target in

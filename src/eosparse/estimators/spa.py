@@ -50,15 +50,15 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
     label probabilities Λ, that minimise
 
     .. math::
-        \sum_t \min_k \Big\{ \sum_d W_d (x_{td} - C_{kd})^2
-        - \varepsilon_L \log \Lambda_k[y_t] \Big\} + \varepsilon_E \sum_d W_d \log W_d
+        \sum_t \min_k \left\{ \sum_d W_d (x_{td} - C_{kd})^2
+        - \varepsilon_L \log \Lambda_k[y_t] \right\} + \varepsilon_E \sum_d W_d \log W_d
 
     where W are feature weights, equal without ε_E (SPA) and learned with it (eSPA). Rows are then
     affiliated to all boxes by their distances, Γ, and EOS learns the labels of the boxes from
     weighted rows:
 
     .. math::
-        \sum_t w_t \Big(-\sum_k \Gamma_{tk} \log \Lambda_k[y_t]\Big) + \alpha \sum_t w_t \log w_t
+        \sum_t w_t \left(-\sum_k \Gamma_{tk} \log \Lambda_k[y_t]\right) + \alpha \sum_t w_t \log w_t
 
     so that a row whose label its boxes do not share loses its weight. All steps are closed-form,
     and neither objective ever rises. Columns are scaled robustly and bounded first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from eosparse.estimators import EOSDetector
 from eosparse.estimators.read_out import Judgement
 from eosparse.rows.table import spread_out
 from eosparse.tables import Column, Numbers, Role, TableFile
+from eosparse.tables.columns import name_of_rows
+from eosparse.tables.numbers import number_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,9 +111,16 @@ def with_findings(
     is_outlier = np.zeros(len(frame), dtype=bool)
     is_outlier[numbers.is_kept] = verdict.is_outlier
     judged["eos_is_outlier"] = is_outlier
-    reasons = {row["row"] - 1: reason_text(row["reasons"]) for row in summary["flagged"]}
-    judged["eos_reason"] = [inert(reasons.get(i, "")) for i in range(len(frame))]
+    judged["eos_reason"] = reason_column(summary)
     return judged
+
+
+def reason_column(summary: Summary) -> Any:
+    """Return a text for every row of the table; empty for rows that are not flagged."""
+    reasons = np.full(summary["table"]["n_rows"], "", dtype=object)
+    for row in summary["flagged"]:
+        reasons[row["row"] - 1] = inert(reason_text(row["reasons"]))
+    return reasons
 
 
 def inert(text: str) -> str:
@@ -129,21 +138,41 @@ def _summary(
 ) -> Summary:
     kept = np.flatnonzero(numbers.is_kept)
     flagged = np.flatnonzero(verdict.is_outlier)
-    flagged = flagged[np.argsort(verdict.p_values[flagged], kind="stable")]
     return {
         "kind": "detection",
         "eosparse": eosparse.__version__,
         "table": {"name": table.name, "n_rows": len(table.frame), "n_used": len(kept)},
-        "columns": [
-            {"name": c.name, "role": str(c.role), "why": c.why, "n_missing": c.n_missing}
-            for c in columns
-        ],
-        "notes": [*table.notes, *numbers.notes, *notes],
+        "columns": column_summaries(columns),
+        "notes": [*table.notes, *numbers.notes, *notes, *_doubts(verdict)],
         "model": model_summary(detector, len(numbers.names)),
         "n_flagged": len(flagged),
         "flagged": flagged_rows(table.frame, columns, numbers, detector, verdict, flagged),
         "usual": usual_values(table.frame, columns, numbers, verdict.is_outlier),
     }
+
+
+def column_summaries(columns: list[Column]) -> list[Summary]:
+    """Return what columns were taken for."""
+    return [
+        {"name": c.name, "role": str(c.role), "why": c.why, "n_missing": c.n_missing}
+        for c in columns
+    ]
+
+
+# More rows than this part with hardly any weight, and no flag, are not an accident.
+_MOST_IN_DOUBT = 0.1
+
+
+def _doubts(verdict: Verdict) -> list[str]:
+    """Say so if many rows have no part in the fit and yet are not flagged."""
+    in_doubt = (verdict.weights < 1e-3) & ~verdict.is_outlier
+    if in_doubt.mean() <= _MOST_IN_DOUBT:
+        return []
+    return [
+        f"{np.count_nonzero(in_doubt):,} rows have hardly any weight and yet are not flagged: the "
+        "fit holds the others only, as happens with more columns than rows. The order of the rows "
+        "can be trusted, the p-values cannot, and too few may be flagged. Use fewer columns."
+    ]
 
 
 def model_summary(detector: EOSDetector, n_columns: int) -> Summary:
@@ -172,22 +201,51 @@ def flagged_rows(
     """Describe some rows of the numbers: how sure, why, and what they hold."""
     if len(rows) == 0:
         return []
-    shares = _shares(detector, numbers, rows)
     place = np.flatnonzero(numbers.is_kept)[rows]
-    identifier = next((c.name for c in columns if c.role is Role.IDENTIFIER), None)
-    distances = np.sqrt(detector.mahalanobis(_named(detector, numbers, rows)))
-    weights, p_values = verdict.weights[rows], verdict.p_values[rows]
-    return [
+    values = _named(detector, numbers, rows)
+    found = Described(
+        place, verdict.p_values[rows], np.sqrt(detector.mahalanobis(values)), verdict.weights[rows]
+    )
+    return described(frame.iloc[place], columns, detector, values, found)
+
+
+class Described(NamedTuple):
+    """Numbers about some rows: their place, from 0, and how far out they are."""
+
+    place: IntArray
+    p_values: FloatArray
+    distances: FloatArray
+    weights: FloatArray
+
+
+def described(
+    cells: pd.DataFrame, columns: list[Column], detector: EOSDetector, values: Any, found: Described
+) -> list[Summary]:
+    """Describe rows by their cells in the table and the values that were judged; worst first."""
+    name = name_of_rows(columns)
+    names = [shown(cell) for cell in cells[name]] if name is not None else [None] * len(cells)
+    shares = _shares(detector, values)
+    used = tuple(str(column) for column in values.columns)
+    places = {name: i for i, name in enumerate(cells.columns)}
+    rows: list[Summary] = [
         {
-            "row": int(place[i]) + 1,
-            "id": None if identifier is None else shown(frame[identifier].iloc[place[i]]),
-            "p_value": float(p_values[i]),
-            "distance": float(distances[i]),
-            "weight": float(weights[i]),
-            "reasons": reasons_of(frame.iloc[place[i]], numbers.names, shares[i]),
+            "row": int(found.place[i]) + 1,
+            "id": names[i],
+            "p_value": float(found.p_values[i]),
+            "distance": float(found.distances[i]),
+            "weight": float(found.weights[i]),
+            "reasons": [
+                {
+                    "column": used[n],
+                    "value": shown(cells.iat[i, places[used[n]]]),
+                    "share": float(shares[i, n]),
+                }
+                for n in most_of(shares[i])
+            ],
         }
-        for i in range(len(rows))
+        for i in range(len(cells))
     ]
+    return sorted(rows, key=lambda row: (row["p_value"], -row["distance"]))
 
 
 def _named(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> Any:
@@ -197,23 +255,19 @@ def _named(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> Any:
     return pd.DataFrame(numbers.values[rows], columns=list(detector.feature_names_in_))
 
 
-def _shares(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> FloatArray:
+def _shares(detector: EOSDetector, values: Any) -> FloatArray:
     """Share of each row's squared distance that each column has."""
-    contributions = detector.explain(_named(detector, numbers, rows)).contributions
+    contributions = detector.explain(values).contributions
     shares: FloatArray = contributions / np.maximum(
         contributions.sum(axis=1, keepdims=True), 1e-300
     )
     return shares
 
 
-def reasons_of(cells: Any, names: tuple[str, ...], shares: FloatArray) -> list[Summary]:
-    """Return the columns that have most of a row's distance, with its values."""
-    order = np.argsort(-shares, kind="stable")[:_MOST_REASONS]
-    chosen = [i for n, i in enumerate(order) if n == 0 or shares[i] >= _SMALLEST_SHARE]
-    return [
-        {"column": names[i], "value": shown(cells[names[i]]), "share": float(shares[i])}
-        for i in chosen
-    ]
+def most_of(shares: FloatArray) -> list[int]:
+    """Return the columns with most of a row's distance; the first three if none has much."""
+    order = [int(i) for i in np.argsort(-shares, kind="stable")[:_MOST_REASONS]]
+    return [i for i in order if shares[i] >= _SMALLEST_SHARE] or order
 
 
 def usual_values(
@@ -223,16 +277,17 @@ def usual_values(
     import pandas as pd
 
     place = np.flatnonzero(numbers.is_kept)[~np.asarray(is_outlier, dtype=bool)]
-    said = {}
+    usual = frame.iloc[place]
+    names = [column.name for column in columns if column.role is Role.NUMBER]
+    cells = pd.DataFrame(number_cells(usual, names), columns=names)
+    quantiles = cells.quantile([0.05, 0.5, 0.95]).to_numpy().T
+    said = {
+        name: f"{low:.4g} to {high:.4g}, median {middle:.4g}"
+        for name, (low, middle, high) in zip(names, quantiles, strict=True)
+    }
     for column in columns:
-        if not column.role.is_used:
-            continue
-        cells = frame[column.name].iloc[place].dropna()
-        if column.role is Role.NUMBER:
-            low, middle, high = pd.to_numeric(cells, errors="coerce").quantile([0.05, 0.5, 0.95])
-            said[column.name] = f"{low:.4g} to {high:.4g}, median {middle:.4g}"
-        elif len(cells):
-            counts = cells.astype(str).value_counts(normalize=True)
+        if column.role is Role.CATEGORY:
+            counts = usual[column.name].value_counts(normalize=True)
             said[column.name] = f"{shown(counts.index[0])} in {counts.iloc[0]:.0%}"
     return said
 
@@ -247,8 +302,13 @@ def shown(value: Any, most: int = 200) -> str:
 
 def reason_text(reasons: list[Summary]) -> str:
     """Return reasons in one line."""
-    parts = [f"{r['column']}={r['value']} ({r['share']:.0%})" for r in reasons]
-    return ", ".join(parts)
+    said = ", ".join(f"{r['column']}={r['value']} ({_percent(r['share'])})" for r in reasons)
+    is_spread = bool(reasons) and reasons[0]["share"] < _SMALLEST_SHARE
+    return f"many columns, first {said}" if is_spread else said
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else f"{share:.2%}"
 
 
 def pictured(detector: EOSDetector, numbers: Numbers) -> Summary:
@@ -292,32 +352,43 @@ def _quantiles(detector: EOSDetector, most: int = 600) -> Summary:
     }
 
 
-def _path(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> Summary | None:
-    """Return counts along α, and weights of the rows shown; of large tables from a sample."""
+# A path of more numbers would take longer than all the rest.
+_MOST_PATH_NUMBERS = 1_000_000
+
+
+def _path(detector: EOSDetector, numbers: Numbers, rows: IntArray) -> Summary:
+    """Return counts along α, and weights of the rows shown; of large tables from these alone."""
     import warnings
 
     import pandas as pd
 
-    frame = pd.DataFrame(numbers.values, columns=list(detector.feature_names_in_))
-    if numbers.values.size > _MOST_PATH_NUMBERS:
-        frame = frame.iloc[rows]
-        places: Any = np.arange(len(rows))
-    else:
-        places = rows
+    n_rows, is_of_sample = len(numbers.values), numbers.values.size > _MOST_PATH_NUMBERS
+    used = rows if is_of_sample else np.arange(n_rows)
+    mass = _mass(np.asarray(detector.is_outlier_), used)
+    frame = pd.DataFrame(numbers.values[used], columns=list(detector.feature_names_in_))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a path ends in collapse
-        path = detector.path(frame)
+        path = detector.path(frame, sample_weight=mass if is_of_sample else None)
+    n_flagged = np.where(path.n_flagged < 0, -1, np.round(path.is_outlier @ mass))
     # A hexadecimal digit for each row: weights from 0 to twice the average.
-    digits = np.round(7.5 * np.clip(path.weights[:, places] * len(frame), 0.0, 2.0)).astype(int)
+    relative = (path.weights / mass * n_rows)[:, np.searchsorted(used, rows)]
+    digits = np.round(7.5 * np.clip(relative, 0.0, 2.0)).astype(int)
     return {
         "alphas": _rounded(path.alphas),
-        "n_flagged": [int(n) for n in path.n_flagged],
+        "n_flagged": [int(n) for n in n_flagged],
         "effective_rows": _rounded(np.nan_to_num(path.effective_sizes)),
         "weights": ["".join("0123456789abcdef"[d] for d in line) for line in digits],
         "plateau": [path.plateau.start, path.plateau.stop],
         "chosen": int(np.argmin(np.abs(np.log(path.alphas / detector.alpha_)))),
-        "is_of_sample": len(frame) < len(numbers.values),
+        "is_of_sample": is_of_sample,
     }
 
 
-_MOST_PATH_NUMBERS = 20_000_000
+def _mass(is_outlier: BoolArray, rows: IntArray) -> FloatArray:
+    """Return how many rows each of some rows stands for: all flagged ones, and all others."""
+    mass: FloatArray = np.ones(len(rows))
+    for flag in (True, False):
+        of_kind = is_outlier[rows] == flag
+        n_shown, n_all = np.count_nonzero(of_kind), np.count_nonzero(is_outlier == flag)
+        mass[of_kind] = n_all / max(int(n_shown), 1)
+    return mass

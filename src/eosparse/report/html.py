@@ -14,6 +14,7 @@ import numpy as np
 
 from eosparse.report.detection import Summary, shown
 from eosparse.report.text import headline, label_headline, quality_line
+from eosparse.tables.columns import HOLDS_NUMBERS
 from eosparse.tables.writing import write_text
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ EMBED: tuple[Embed, ...] = ("flagged", "all", "none")
 # So many rows can be listed and searched, and keep the file small.
 _MOST_LISTED = 2000
 _CELL_LENGTH = 80
+# Of wider tables, the columns that are more than numbers or explain a row are shown.
+_MOST_COLUMNS = 200
 _USED_AS = {"number": "numbers", "category": "kinds of rows", "target": "labels"}
 
 
@@ -50,9 +53,8 @@ def write_detection(
         "kind": summary["kind"],
         "flagged": listed if embed != "none" else [_without_values(row) for row in listed],
         "model": summary["model"],
-        "usual": summary["usual"] if embed != "none" else {},
         "map": pictures,
-        **_cells(frame, listed, embed),
+        **_cells(frame, summary, listed, embed),
     }
     context = {
         "n_flagged": summary["n_flagged"],
@@ -72,8 +74,7 @@ def write_labels(summary: Summary, frame: pd.DataFrame, path: Path, *, embed: Em
     data = {
         "kind": "labels",
         "flagged": listed if embed != "none" else [_without_values(row) for row in listed],
-        "usual": summary["usual"] if embed != "none" else {},
-        **_cells(frame, listed, embed),
+        **_cells(frame, summary, listed, embed),
     }
     context = {
         "n_flagged": summary["n_flagged"],
@@ -106,14 +107,16 @@ def render(
     digest = base64.b64encode(hashlib.sha256(js.encode()).digest()).decode()
     environment = _environment()
     markup = environment.filters["safe"]
+    columns = _shown_columns(summary)
     return environment.get_template(template).render(
         title=title,
         headline=said,
         notes=summary["notes"],
         columns=[
             column | {"used_as": _USED_AS.get(column["role"], f"not used ({column['role']})")}
-            for column in summary["columns"]
+            for column in columns
         ],
+        n_more_columns=len(summary["columns"]) - len(columns),
         usual=data["usual"],
         table_said=_table_said(summary),
         embedded_said=_embedded_said(embed),
@@ -125,6 +128,17 @@ def render(
         data=markup(inert_json(data)),
         **context,
     )
+
+
+def _shown_columns(summary: Summary) -> list[Summary]:
+    """Return all columns; of a wide table those that say most, in the table's order."""
+    columns: list[Summary] = summary["columns"]
+    if len(columns) <= _MOST_COLUMNS:
+        return columns
+    named = {reason["column"] for row in summary["flagged"] for reason in row["reasons"]}
+    order = sorted(columns, key=lambda c: (c["why"] == HOLDS_NUMBERS, c["name"] not in named))
+    chosen = {column["name"] for column in order[:_MOST_COLUMNS]}
+    return [column for column in columns if column["name"] in chosen]
 
 
 def inert_json(data: Any) -> str:
@@ -167,14 +181,16 @@ def _without_values(row: Summary) -> Summary:
     return row | {"id": None, "reasons": reasons}
 
 
-def _cells(frame: pd.DataFrame, listed: list[Summary], embed: Embed) -> Summary:
-    """Return cells as text, by row number."""
+def _cells(frame: pd.DataFrame, summary: Summary, listed: list[Summary], embed: Embed) -> Summary:
+    """Return cells as text, by row number, and what is usual."""
     if embed == "none":
-        return {"cells": {}, "cell_names": []}
+        return {"cells": {}, "cell_names": [], "usual": {}}
+    frame = frame[[column["name"] for column in _shown_columns(summary)]]
     rows = range(len(frame)) if embed == "all" else [row["row"] - 1 for row in listed]
     chosen = frame.iloc[np.asarray(rows, dtype=int)]
     cells = {
         str(row + 1): [shown(value, _CELL_LENGTH) for value in line]
         for row, line in zip(rows, chosen.itertuples(index=False, name=None), strict=True)
     }
-    return {"cells": cells, "cell_names": [str(name) for name in frame.columns]}
+    usual = {name: said for name, said in summary["usual"].items() if name in frame.columns}
+    return {"cells": cells, "cell_names": list(frame.columns), "usual": usual}

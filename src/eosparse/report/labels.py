@@ -16,13 +16,20 @@ from sklearn.preprocessing import StandardScaler
 import eosparse
 from eosparse.core import BoolArray, FloatArray
 from eosparse.estimators import LabelIssues
-from eosparse.report.detection import Summary, inert, reason_text, shown, usual_values
+from eosparse.report.detection import (
+    Summary,
+    column_summaries,
+    most_of,
+    reason_column,
+    shown,
+    usual_values,
+)
 from eosparse.tables import Column, Numbers, Role, TableFile
+from eosparse.tables.columns import name_of_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_REASONS = 3
 _MOST_CLASSES = 30
 
 
@@ -84,10 +91,7 @@ def summarise(audit: Audit, *, notes: tuple[str, ...] = ()) -> Summary:
             "n_rows": len(audit.table.frame),
             "n_used": len(audit.labels),
         },
-        "columns": [
-            {"name": c.name, "role": str(c.role), "why": c.why, "n_missing": c.n_missing}
-            for c in audit.columns
-        ],
+        "columns": column_summaries(audit.columns),
         "notes": [*audit.table.notes, *audit.features.notes, *notes],
         "model": {"fdr": audit.fdr, "n_columns": len(audit.features.names)},
         "noise_rates": {str(k): float(v) for k, v in audit.issues.noise_rates.items()},
@@ -102,52 +106,57 @@ def summarise(audit: Audit, *, notes: tuple[str, ...] = ()) -> Summary:
 
 
 def _flagged(audit: Audit, flagged: pd.DataFrame) -> list[Summary]:
-    frame = audit.table.frame
-    place = np.flatnonzero(audit.features.is_kept)
-    identifier = next((c.name for c in audit.columns if c.role is Role.IDENTIFIER), None)
+    frame, rows = audit.table.frame, np.asarray(flagged["row"], dtype=int)
+    place = np.flatnonzero(audit.features.is_kept)[rows]
+    name = name_of_rows(audit.columns)
+    reasons = _reasons(audit, flagged, frame.iloc[place])
+    weights, chances = flagged["weight"].to_numpy(), flagged["probability_wrong"].to_numpy()
     return [
         {
-            "row": int(place[line["row"]]) + 1,
-            "id": None if identifier is None else shown(frame[identifier].iloc[place[line["row"]]]),
-            "given": shown(line["given"]),
-            "suggested": shown(line["suggested"]),
-            "weight": float(line["weight"]),
-            "probability_wrong": float(line["probability_wrong"]),
-            "reasons": _reasons(audit, line, int(place[line["row"]])),
+            "row": int(place[i]) + 1,
+            "id": None if name is None else shown(frame[name].iat[place[i]]),
+            "given": shown(line.given),
+            "suggested": shown(line.suggested),
+            "weight": float(weights[i]),
+            "probability_wrong": float(chances[i]),
+            "reasons": reasons[i],
         }
-        for _, line in flagged.iterrows()
+        for i, line in enumerate(flagged.itertuples())
     ]
 
 
-def _reasons(audit: Audit, line: Any, place: int) -> list[Summary]:
-    """Return the columns that speak for the suggested label; none if the learner is not linear."""
+def _reasons(audit: Audit, flagged: pd.DataFrame, cells: pd.DataFrame) -> list[list[Summary]]:
+    """Return the columns that speak for the suggested labels; none if the learner is not linear."""
     model = audit.issues.model.estimator_
-    if not isinstance(model, Pipeline) or not hasattr(model[-1], "coef_"):
-        return []
-    own = model[:-1].transform(audit.features.values[[line["row"]]])[0]
-    pull = _direction(audit, model[-1], line) * own
-    frame, sources = audit.table.frame, list(dict.fromkeys(audit.features.sources))
-    belongs = np.array([[s == name for name in sources] for s in audit.features.sources])
-    parts = np.maximum(pull @ belongs, 0.0)
-    if parts.sum() == 0.0:
-        return []
-    order = np.argsort(-parts, kind="stable")[:_MOST_REASONS]
-    shares = parts / parts.sum()
-    return [
-        {"column": sources[i], "value": shown(frame[sources[i]].iloc[place])}
-        | {"share": float(shares[i])}
-        for i in order
-        if shares[i] >= 0.1
-    ]
+    if len(flagged) == 0 or not isinstance(model, Pipeline) or not hasattr(model[-1], "coef_"):
+        return [[] for _ in range(len(flagged))]
+    own = model[:-1].transform(audit.features.values[np.asarray(flagged["row"], dtype=int)])
+    sources = list(dict.fromkeys(audit.features.sources))
+    numbered = {source: n for n, source in enumerate(sources)}
+    source_of = np.array([numbered[source] for source in audit.features.sources])
+    found = []
+    for i, line in enumerate(flagged.itertuples()):
+        pull = _direction(audit, model[-1], line) * own[i]
+        parts = np.maximum(np.bincount(source_of, pull, len(sources)), 0.0)
+        shares = parts / max(parts.sum(), 1e-300)
+        found.append(
+            [
+                {"column": sources[n], "value": shown(cells[sources[n]].iat[i])}
+                | {"share": float(shares[n])}
+                for n in most_of(shares)
+                if shares[n] > 0
+            ]
+        )
+    return found
 
 
 def _direction(audit: Audit, linear: Any, line: Any) -> FloatArray:
     """Coefficients that lead from the given label to the suggested one."""
     coefficients = np.atleast_2d(np.asarray(linear.coef_))
     if audit.is_regression:
-        return np.asarray(coefficients[0] * np.sign(line["suggested"] - line["given"]))
+        return np.asarray(coefficients[0] * np.sign(line.suggested - line.given))
     classes = list(linear.classes_)
-    given, suggested = classes.index(line["given"]), classes.index(line["suggested"])
+    given, suggested = classes.index(line.given), classes.index(line.suggested)
     if len(coefficients) == 1:
         return np.asarray(coefficients[0] * (1.0 if suggested > given else -1.0))
     return np.asarray(coefficients[suggested] - coefficients[given])
@@ -221,6 +230,5 @@ def with_findings(audit: Audit, summary: Summary) -> pd.DataFrame:
     is_issue = np.zeros(len(judged), dtype=bool)
     is_issue[place] = found["is_issue"]
     judged["eos_is_outlier"] = is_issue
-    reasons = {row["row"] - 1: reason_text(row["reasons"]) for row in summary["flagged"]}
-    judged["eos_reason"] = [inert(reasons.get(i, "")) for i in range(len(judged))]
+    judged["eos_reason"] = reason_column(summary)
     return judged

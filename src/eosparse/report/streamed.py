@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import eosparse
 from eosparse.estimators import EOSDetector
-from eosparse.report.detection import Summary, model_summary, reasons_of, shown
+from eosparse.report.detection import (
+    Described,
+    Summary,
+    column_summaries,
+    described,
+    model_summary,
+)
 from eosparse.rows import open_rows
-from eosparse.tables import Column, Role, recognised
+from eosparse.tables import Column, Role
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,22 +28,21 @@ _MOST_DESCRIBED = 2000
 _ROWS_LOOKED_AT = 10_000
 
 
-def recognised_columns(
-    source: str, *, only: tuple[str, ...], ignore: tuple[str, ...], identifier: str | None
-) -> list[Column]:
-    """Tell the roles of columns from the first rows; only numbers are used."""
+def first_rows(source: str) -> pd.DataFrame:
+    """Return the rows that tell what the columns are."""
     import pyarrow.dataset as datasets
 
-    dataset = datasets.dataset(source)
-    head = dataset.head(_ROWS_LOOKED_AT).to_pandas()
-    found = recognised(head, only=only, ignore=ignore, identifier=identifier)
-    return [_only_numbers(column) for column in found]
+    head: pd.DataFrame = datasets.dataset(source).head(_ROWS_LOOKED_AT).to_pandas()
+    return head
 
 
-def _only_numbers(column: Column) -> Column:
-    if column.role is Role.CATEGORY:
-        return Column(column.name, Role.IGNORED, "categories are not used when rows are streamed")
-    return column
+def only_numbers(columns: list[Column]) -> list[Column]:
+    """Leave categories out: their medians would take passes of their own."""
+    why = "categories are not used when rows are streamed"
+    return [
+        replace(column, role=Role.IGNORED, why=why) if column.role is Role.CATEGORY else column
+        for column in columns
+    ]
 
 
 def detect_streamed(
@@ -53,10 +59,7 @@ def detect_streamed(
         "kind": "detection",
         "eosparse": eosparse.__version__,
         "table": {"name": Path(source).name, "n_rows": n_rows, "n_used": n_rows},
-        "columns": [
-            {"name": c.name, "role": str(c.role), "why": c.why, "n_missing": c.n_missing}
-            for c in columns
-        ],
+        "columns": column_summaries(columns),
         "notes": ["The table was streamed; roles of columns were told from its first rows."],
         "model": model_summary(detector, len(names)),
         "n_flagged": n_flagged,
@@ -88,20 +91,10 @@ def _described(
 ) -> list[Summary]:
     if flagged.empty:
         return []
-    identifier = next((c.name for c in columns if c.role is Role.IDENTIFIER), None)
-    contributions = detector.explain(flagged[names].astype("float64")).contributions
-    shares = contributions / np.maximum(contributions.sum(axis=1, keepdims=True), 1e-300)
-    found: list[Summary] = []
-    for place, (_, line) in enumerate(flagged.iterrows()):
-        cells: dict[str, Any] = {name: line[name] for name in names}
-        found.append(
-            {
-                "row": int(line["eos_row"]) + 1,
-                "id": None if identifier is None else shown(line[identifier]),
-                "p_value": float(line["eos_p_value"]),
-                "distance": float(np.sqrt(-line["eos_score"])),
-                "weight": float(line["eos_weight"]),
-                "reasons": reasons_of(cells, tuple(names), shares[place]),
-            }
-        )
-    return found
+    found = Described(
+        flagged["eos_row"].to_numpy(),
+        flagged["eos_p_value"].to_numpy(),
+        np.sqrt(-flagged["eos_score"].to_numpy()),
+        flagged["eos_weight"].to_numpy(),
+    )
+    return described(flagged, columns, detector, flagged[names].astype("float64"), found)

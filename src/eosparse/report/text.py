@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eosparse.report.detection import Summary
+from eosparse.tables.columns import HOLDS_NUMBERS
 
 
 def headline(summary: Summary) -> str:
@@ -16,9 +17,9 @@ def headline(summary: Summary) -> str:
     expected = "fewer than one" if wrong < 1 else f"about {wrong:.0f}"
     are = "row does" if count == 1 else "rows do"
     return (
-        f"{count:,} {are} not belong, {share:.2g} of the {rows}. Of these {expected} should be a "
+        f"{count:,} {are} not belong, {share:.2%} of the {rows}. Of these {expected} should be a "
         f"false alarm (false-discovery rate {model['fdr']:g})."
-    ).replace(f"{share:.2g} of", f"{share:.2%} of")
+    )
 
 
 def label_headline(summary: Summary) -> str:
@@ -40,8 +41,9 @@ def quality_line(summary: Summary) -> str:
     if quality["with"] is None or quality["without"] is None:
         return "How a model does without the doubtful rows cannot be told from so few."
     return (
-        f"{quality['measure']} on held-out rows that are not doubted: {quality['with']:.3f} "
-        f"learned from all rows, {quality['without']:.3f} without the doubtful ones."
+        f"A model's {quality['measure']} on held-out rows that are not doubted: "
+        f"{quality['with']:.3f} learned from all rows, {quality['without']:.3f} without the "
+        "doubtful ones."
     )
 
 
@@ -56,18 +58,21 @@ def noise_line(summary: Summary) -> str:
 
 
 def left_out(summary: Summary) -> list[str]:
-    """Name the columns that were not used, and why; and those that were encoded."""
+    """Name the columns that were not used, and why; and those that are more than numbers."""
     unused = [c for c in summary["columns"] if c["role"] not in ("number", "category", "target")]
     encoded = [c for c in summary["columns"] if c["role"] == "category"]
-    lines = []
-    if unused:
-        said = ", ".join(f"{c['name']} ({c['why']})" for c in unused[:10])
-        more = f", and {len(unused) - 10} more" if len(unused) > 10 else ""
-        lines.append(f"Not used: {said}{more}.")
-    if encoded:
-        said = ", ".join(f"{c['name']} ({c['why']})" for c in encoded[:10])
-        lines.append(f"Rows are compared with their own kind in: {said}.")
-    return lines
+    mended = [c for c in summary["columns"] if c["role"] == "number" and c["why"] != HOLDS_NUMBERS]
+    lines = {
+        "Not used": unused,
+        "Read as numbers": mended,
+        "Rows are compared with their own kind in": encoded,
+    }
+    return [f"{what}: {_listed(columns)}." for what, columns in lines.items() if columns]
+
+
+def _listed(columns: list[Summary], most: int = 10) -> str:
+    said = ", ".join(f"{c['name']} ({c['why']})" for c in columns[:most])
+    return said if len(columns) <= most else f"{said}, and {len(columns) - most} more"
 
 
 def model_line(summary: Summary) -> str:
@@ -76,7 +81,7 @@ def model_line(summary: Summary) -> str:
     how = "chosen" if model["is_alpha_chosen"] else "given"
     shrunk = f", covariance shrunk by {model['shrinkage']:.2g}" if model["shrinkage"] else ""
     return (
-        f"{model['n_columns']} columns, alpha={model['alpha']:.4g} ({how}){shrunk}, "
+        f"{model['n_columns']:,} columns, alpha={model['alpha']:.4g} ({how}){shrunk}, "
         f"{model['passes']} pass{'es' * (model['passes'] != 1)}, {model['status']}."
     )
 

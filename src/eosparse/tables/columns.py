@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from eosparse.core import BoolArray, FloatArray
 from eosparse.tables.reading import TableError
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class Column:
     why : str
         In words for a person.
     n_missing : int
-        Cells without a value.
+        Cells without a value that can be used.
     """
 
     name: str
@@ -58,7 +60,26 @@ class Column:
 
 # More different values than this are not a category that helps.
 _MOST_CATEGORIES = 20
-_ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|row|nr|no|number)$|^unnamed: 0$", re.I)
+# A column of numbers may hold so many cells that are none ("?", "not done"): these are gaps.
+_MOST_UNREADABLE = 0.1
+_ID_NAME = re.compile(r"(?i:(^|[_\W])(id|uuid|guid))$|(?<=[a-z])I[dD]$")
+_COUNTER_NAME = re.compile(r"(^|[_\W])(key|index|row|nr|no|number)$|^unnamed: 0$", re.I)
+_CODE_NAME = re.compile(r"(^|[_\W])(zip|zip_?code|post(al)?_?code|plz|phone|fax|ssn)$", re.I)
+HOLDS_NUMBERS = "holds numbers"
+_ASKED_FOR, _NAMED_SO = "names the rows", "whole numbers, named as an identifier"
+
+
+def name_of_rows(columns: list[Column]) -> str | None:
+    """Return the column that names the rows: the one asked for, or else one that tells them apart.
+
+    Examples
+    --------
+    >>> name_of_rows([Column("height", Role.NUMBER, "holds numbers")])
+    """
+    named = [column for column in columns if column.role is Role.IDENTIFIER]
+    asked = [column for column in named if column.why == _ASKED_FOR]
+    distinct = [column for column in named if column.why != _NAMED_SO]
+    return next((column.name for column in (*asked, *distinct, *named)), None)
 
 
 def recognised(
@@ -103,17 +124,17 @@ def recognised(
         if name not in names:
             raise TableError(f"there is no column {name!r}; the table has {_listed(names)}.")
     found = []
-    for name, (_, values) in zip(names, frame.items(), strict=True):
-        n_missing = int(values.isna().sum())
+    counts = frame.isna().sum().tolist()
+    for name, (_, values), n_missing in zip(names, frame.items(), counts, strict=True):
         if name == target:
-            role, why = Role.TARGET, "the labels"
+            column = Column(name, Role.TARGET, "the labels")
         elif name == identifier:
-            role, why = Role.IDENTIFIER, "names the rows"
+            column = Column(name, Role.IDENTIFIER, _ASKED_FOR)
         elif name in ignore or (only and name not in only):
-            role, why = Role.IGNORED, "left out as asked"
+            column = Column(name, Role.IGNORED, "left out as asked")
         else:
-            role, why = _role(values, name, is_wanted=name in only)
-        found.append(Column(name, role, why, n_missing))
+            column = _recognised(values, name, is_wanted=name in only)
+        found.append(replace(column, n_missing=column.n_missing + n_missing))
     return found
 
 
@@ -122,64 +143,136 @@ def _listed(names: list[str]) -> str:
     return shown if len(names) <= 12 else f"{shown}, … ({len(names)} in all)"
 
 
-def _role(values: pd.Series[Any], name: str, *, is_wanted: bool) -> tuple[Role, str]:
+def _recognised(values: pd.Series[Any], name: str, *, is_wanted: bool) -> Column:
     from pandas.api import types
 
-    present = values.dropna()
-    if present.empty:
-        return Role.EMPTY, "has no values"
     if types.is_datetime64_any_dtype(values) or types.is_timedelta64_dtype(values):
-        return Role.DATE, "holds dates"
-    n_distinct = present.nunique()
-    if n_distinct == 1:
-        return Role.CONSTANT, f"is always {_short(present.iloc[0])}"
+        return Column(name, Role.DATE, "holds dates")
     if types.is_bool_dtype(values) or types.is_numeric_dtype(values):
-        if not is_wanted and _counts_rows(present, name):
-            return Role.IDENTIFIER, "whole numbers, a different one in each row"
-        return Role.NUMBER, "holds numbers"
-    return _role_of_text(present.astype(str), n_distinct, is_wanted=is_wanted)
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        return Column(name, *_role_of_numbers(numbers, name, is_wanted=is_wanted))
+    counts = values.value_counts(sort=False)
+    counts = counts[counts > 0]  # a category may have no rows
+    text = counts.index.to_series().astype(str).reset_index(drop=True)
+    return _recognised_text(text, counts.to_numpy(), name, is_wanted=is_wanted)
 
 
-def _counts_rows(present: pd.Series[Any], name: str) -> bool:
-    """Tell numbers that name rows: whole, all different, and named so or in a row."""
-    from pandas.api import types
+def _role_of_numbers(numbers: FloatArray, name: str, *, is_wanted: bool) -> tuple[Role, str]:
+    present = numbers[np.isfinite(numbers)]
+    if not len(present):
+        return Role.EMPTY, "has no values"
+    if present.min() == present.max():
+        return Role.CONSTANT, f"is always {_short(f'{present[0]:.6g}')}"
+    if is_wanted or (present % 1 != 0).any():
+        return Role.NUMBER, HOLDS_NUMBERS
+    if _are_compact_dates(present):
+        return Role.DATE, "holds dates, written YYYYMMDD"
+    if _CODE_NAME.search(name):
+        return Role.TEXT, "a code, not a quantity"
+    if _counts_rows(present, name):
+        return Role.IDENTIFIER, "whole numbers, a different one in each row"
+    return (Role.IDENTIFIER, _NAMED_SO) if _ID_NAME.search(name) else (Role.NUMBER, HOLDS_NUMBERS)
 
-    if not types.is_integer_dtype(present) or not present.is_unique or len(present) < 3:
+
+def _counts_rows(whole: FloatArray, name: str) -> bool:
+    """Tell whole numbers that name rows: all different, and named so or in a row."""
+    steps = np.diff(whole)
+    is_named_so = _ID_NAME.search(name) or _COUNTER_NAME.search(name)
+    if len(whole) < 3 or not (is_named_so or (steps == steps[0]).all()):
         return False
-    steps = np.diff(present.to_numpy())
-    return bool(_ID_NAME.search(name)) or bool((steps == steps[0]).all())
+    return len(np.unique(whole)) == len(whole)
 
 
-def _role_of_text(text: pd.Series[str], n_distinct: int, *, is_wanted: bool) -> tuple[Role, str]:
-    import pandas as pd
+def _are_compact_dates(whole: FloatArray) -> bool:
+    """Whether all numbers are dates such as 20240131."""
+    year, month, day = whole // 10_000, whole // 100 % 100, whole % 100
+    is_year = (year >= 1800) & (year < 2200)
+    return bool((is_year & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
 
-    if pd.to_numeric(text.str.replace("\u2212", "-"), errors="coerce").notna().all():
-        return Role.NUMBER, "holds numbers written as text"
+
+def _recognised_text(
+    text: pd.Series[str], counts: NDArray[Any], name: str, *, is_wanted: bool
+) -> Column:
+    """Tell what different texts are, and how often there is each."""
+    if not len(text):
+        return Column(name, Role.EMPTY, "has no values")
+    if len(text) == 1:
+        return Column(name, Role.CONSTANT, f"is always {_short(text.iloc[0])}")
+    numbers, n_cells = numbers_in(text).to_numpy(), int(counts.sum())
+    is_unread = np.isnan(numbers)
+    n_unread = int(counts[is_unread].sum())
+    if n_unread <= _MOST_UNREADABLE * n_cells:
+        role, why = _role_of_numbers(np.repeat(numbers, counts), name, is_wanted=is_wanted)
+        if role is Role.NUMBER:
+            why = _written_as(text, is_unread, n_unread)
+        return Column(name, role, why, n_unread)
+    return Column(name, *_role_of_text(text, n_cells, is_wanted=is_wanted))
+
+
+def _written_as(text: pd.Series[str], is_unread: BoolArray, n_unread: int) -> str:
+    """Say how numbers are written, and which cells are none."""
+    if not n_unread:
+        return "numbers written as text"
+    shown = ", ".join(_short(cell) for cell in text[is_unread][:3])
+    more = ", …" if is_unread.sum() > 3 else ""
+    return f"{n_unread} cells are no number and count as gaps: {shown}{more}"
+
+
+def _role_of_text(text: pd.Series[str], n_cells: int, *, is_wanted: bool) -> tuple[Role, str]:
+    n_distinct = len(text)
     if _are_dates(text):
         return Role.DATE, "holds dates"
-    if n_distinct <= min(_MOST_CATEGORIES, max(2, len(text) // 5)) or (
+    if n_distinct <= min(_MOST_CATEGORIES, max(2, n_cells // 5)) or (
         is_wanted and n_distinct <= 2 * _MOST_CATEGORIES
     ):
         return Role.CATEGORY, f"{n_distinct} categories"
     is_short = text.str.len().median() <= 40 and not text.str.contains(r"\s\S+\s", regex=True).any()
-    if is_short and n_distinct > 0.9 * len(text):
+    if is_short and n_distinct > 0.9 * n_cells:
         return Role.IDENTIFIER, "a different text in each row"
     return Role.TEXT, f"free text, {n_distinct} different values"
 
 
+def numbers_in(text: pd.Series[str]) -> pd.Series[float]:
+    """Read numbers; what is none becomes a gap. A comma is a decimal mark, or between thousands.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> numbers_in(pd.Series(["36,9", "?"])).tolist()
+    [36.9, nan]
+    >>> numbers_in(pd.Series(["1,200", "31,000.5"])).tolist()
+    [1200.0, 31000.5]
+    """
+    import pandas as pd
+
+    text = text.astype(object).where(text.notna(), "").astype(str).str.strip()
+    text = text.str.replace("\u2212", "-", regex=False)
+    numbers = pd.to_numeric(text, errors="coerce").astype("float64")
+    with_comma = text[numbers.isna() & text.str.contains(",", regex=False)]
+    if with_comma.empty:
+        return numbers
+    if with_comma.str.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?").all():
+        plain = with_comma.str.replace(",", "", regex=False)
+    else:
+        plain = with_comma.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+    numbers[with_comma.index] = pd.to_numeric(plain, errors="coerce")
+    return numbers
+
+
 def _are_dates(text: pd.Series[str]) -> bool:
-    """Whether all of a sample look like dates; a lone number does not."""
+    """Whether nearly all of a sample look like dates; a lone number does not."""
     import warnings
 
     import pandas as pd
 
     sample = text.iloc[:: max(1, len(text) // 200)]
-    if not sample.str.contains(r"\d[-/.:]\d", regex=True).all():
+    most = 1 - _MOST_UNREADABLE
+    if sample.str.contains(r"\d[-/.:]\d", regex=True).mean() < most:
         return False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the format is guessed
         dates = pd.to_datetime(sample, errors="coerce", format="mixed")
-    return bool(dates.notna().all())
+    return bool(dates.notna().mean() >= most)
 
 
 def _short(value: object, most: int = 30) -> str:

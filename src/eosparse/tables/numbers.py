@@ -7,6 +7,7 @@ somebody is tall *for a woman*: the median of each category is taken out of the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eosparse.core import BoolArray, FloatArray
-from eosparse.tables.columns import Column, Role
+from eosparse.tables.columns import Column, Role, numbers_in
 from eosparse.tables.reading import TableError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    Cells = dict[str, pd.Series[Any]]
-
+# The number of each row's category, and the categories.
+Kinds = tuple[NDArray[Any], NDArray[Any]]
 Missing = Literal["error", "drop", "impute"]
 
 
@@ -113,7 +114,7 @@ def as_numbers(
     --------
     >>> import pandas as pd
     >>> from eosparse.tables import recognised
-    >>> table = pd.DataFrame({"x": [1.0, 2.0, 3.0], "c": ["b", "a", "b"]})
+    >>> table = pd.DataFrame({"x": [1.5, 2.0, 3.0], "c": ["b", "a", "b"]})
     >>> as_numbers(table, recognised(table)).names
     ('x',)
     """
@@ -122,35 +123,52 @@ def as_numbers(
     if not names and not (indicate and used):
         said = ", ".join(f"{column.name!r} ({column.role})" for column in columns[:8])
         raise TableError(f"no column holds numbers: {said}. Name some with --columns.")
-    cells = {column.name: _cleaned(frame[column.name], column.role) for column in used}
-    fills = _fills(cells) if encoding is None else encoding.fills
-    cells, is_kept, notes = _without_gaps(cells, missing, fills)
-    values = np.empty((int(np.count_nonzero(is_kept)), len(names)))
-    for place, name in enumerate(names):
-        values[:, place] = cells[name]
-    kinds = {name: cells[name].astype(str).to_numpy() for name in cells if name not in names}
+    values = number_cells(frame, names)
+    kinds = {c.name: _kinds(frame[c.name]) for c in used if c.role is Role.CATEGORY}
+    fills = _fills(values, names, kinds) if encoding is None else encoding.fills
+    values, kinds, is_kept, notes = _without_gaps(values, names, kinds, missing, fills)
     if indicate:
         return _with_indicators(values, names, kinds, is_kept, fills, notes)
     offsets = _offsets(values, kinds) if encoding is None else encoding.offsets
     for name, kind in kinds.items():
-        values = values - _of_rows(offsets.get(name, {}), kind, values.shape[1])
+        _take_out(values, kind, offsets.get(name, {}))
     return Numbers(values, names, names, is_kept, Encoding(offsets, fills), notes)
+
+
+def number_cells(frame: pd.DataFrame, names: Sequence[str]) -> FloatArray:
+    """Return columns as numbers; what is no finite number is a gap (NaN)."""
+    from pandas.api.types import is_numeric_dtype
+
+    cells = frame[list(names)]
+    text = [name for name, dtype in cells.dtypes.items() if not is_numeric_dtype(dtype)]
+    cells = cells.assign(**{str(name): numbers_in(cells[name]) for name in text})
+    values = np.array(cells.to_numpy(dtype=np.float64, na_value=np.nan))
+    values[np.isinf(values)] = np.nan
+    return values
+
+
+def _kinds(cells: pd.Series[Any]) -> Kinds:
+    """Return the number of each row's category, and the categories; -1 is a gap."""
+    import pandas as pd
+
+    codes, levels = pd.factorize(cells, sort=True)
+    return codes, np.asarray(levels.astype(str), dtype=object)
 
 
 def _with_indicators(
     values: FloatArray,
     names: tuple[str, ...],
-    kinds: dict[str, NDArray[Any]],
+    kinds: dict[str, Kinds],
     is_kept: BoolArray,
     fills: dict[str, Any],
     notes: tuple[str, ...],
 ) -> Numbers:
     parts, all_names, sources = [values], [*names], [*names]
-    for name, kind in kinds.items():
-        levels, counts = np.unique(kind, return_counts=True)
-        own = [level for level in levels if level != levels[counts.argmax()]]
-        parts.append(np.column_stack([kind == level for level in own]).astype(np.float64))
-        all_names += [f"{name}={level}" for level in own]
+    for name, (codes, levels) in kinds.items():
+        counts = np.bincount(codes, minlength=len(levels))
+        own = np.flatnonzero((counts > 0) & (np.arange(len(levels)) != counts.argmax()))
+        parts.append((codes[:, None] == own).astype(np.float64))
+        all_names += [f"{name}={levels[code]}" for code in own]
         sources += [name] * len(own)
     return Numbers(
         np.column_stack(parts),
@@ -167,79 +185,85 @@ _FEWEST_OF_A_KIND = 10
 _SWEEPS = 2
 
 
-def _offsets(
-    values: FloatArray, kinds: dict[str, NDArray[Any]]
-) -> dict[str, dict[str, list[float]]]:
+def _offsets(values: FloatArray, kinds: dict[str, Kinds]) -> dict[str, dict[str, list[float]]]:
     """Return how far the medians of each category lie from those of all rows (median polish)."""
+    if not kinds:
+        return {}
     offsets: dict[str, dict[str, FloatArray]] = {name: {} for name in kinds}
     left = values - np.median(values, axis=0)
     for _ in range(_SWEEPS if len(kinds) > 1 else 1):
-        for name, kind in kinds.items():
-            for level in np.unique(kind):
-                rows = kind == level
-                if np.count_nonzero(rows) >= _FEWEST_OF_A_KIND:
+        for name, (codes, levels) in kinds.items():
+            for code, level in enumerate(levels):
+                rows = np.flatnonzero(codes == code)
+                if len(rows) >= _FEWEST_OF_A_KIND:
                     step = np.median(left[rows], axis=0)
                     left[rows] -= step
-                    offsets[name][str(level)] = offsets[name].get(str(level), 0.0) + step
+                    offsets[name][level] = offsets[name].get(level, 0.0) + step
     return {
         name: {level: [float(v) for v in step] for level, step in steps.items()}
         for name, steps in offsets.items()
     }
 
 
-def _of_rows(offsets: dict[str, list[float]], kind: NDArray[Any], n_columns: int) -> FloatArray:
-    """Return the offsets of each row's category; rare and unknown ones have none."""
-    found = np.zeros((len(kind), n_columns))
-    for level, step in offsets.items():
-        found[kind == level] = step
-    return found
+def _take_out(values: FloatArray, kind: Kinds, offsets: dict[str, list[float]]) -> None:
+    """Take the offsets of each row's category out, in place; rare and unknown ones have none."""
+    codes, levels = kind
+    none = np.zeros(values.shape[1])
+    steps = np.array([offsets.get(level, none) for level in levels]).reshape(len(levels), -1)
+    values -= steps[codes]
 
 
-def _cleaned(cells: pd.Series[Any], role: Role) -> pd.Series[Any]:
-    """Return cells as numbers, or as text for categories; infinities are gaps."""
-    import pandas as pd
-
-    if role is Role.CATEGORY:
-        return cells.astype("string")
-    if not pd.api.types.is_numeric_dtype(cells):
-        cells = cells.astype("string").str.replace("\u2212", "-")
-    numbers = pd.to_numeric(cells, errors="coerce").astype("float64")
-    return numbers.replace([np.inf, -np.inf], np.nan)
-
-
-def _fills(cells: Cells) -> dict[str, Any]:
+def _fills(values: FloatArray, names: Sequence[str], kinds: dict[str, Kinds]) -> dict[str, Any]:
     """Return the median of numbers and the commonest category."""
-    return {
-        name: float(values.median()) if values.dtype == "float64" else str(values.mode().iloc[0])
-        for name, values in cells.items()
-    }
+    median = np.nanmedian if np.isnan(values).any() else np.median  # the first is slow
+    medians = median(values, axis=0)
+    fills: dict[str, Any] = dict(zip(names, medians.tolist(), strict=True))
+    for name, (codes, levels) in kinds.items():
+        fills[name] = levels[np.bincount(codes[codes >= 0]).argmax()]
+    return fills
 
 
 def _without_gaps(
-    cells: Cells, missing: Missing, fills: dict[str, Any]
-) -> tuple[Cells, BoolArray, tuple[str, ...]]:
+    values: FloatArray,
+    names: Sequence[str],
+    kinds: dict[str, Kinds],
+    missing: Missing,
+    fills: dict[str, Any],
+) -> tuple[FloatArray, dict[str, Kinds], BoolArray, tuple[str, ...]]:
     """Drop or fill gaps, or refuse them; return also which rows are left, and what was done."""
-    gaps = {name: values.isna().to_numpy() for name, values in cells.items()}
-    counts = {name: int(is_gap.sum()) for name, is_gap in gaps.items() if is_gap.any()}
-    n_rows = len(next(iter(gaps.values())))
+    n_rows, is_gap = len(values), np.isnan(values)
     everything: BoolArray = np.ones(n_rows, dtype=np.bool_)
+    counts = dict(zip(names, is_gap.sum(axis=0).tolist(), strict=True))
+    counts |= {name: int((codes < 0).sum()) for name, (codes, _) in kinds.items()}
+    counts = {name: count for name, count in counts.items() if count}
     if not counts:
-        return cells, everything, ()
+        return values, kinds, everything, ()
     if missing == "error":
         raise MissingValuesError(
             f"values are missing: {_counted(counts)}, of {n_rows} rows. Say what to do: --missing "
             "drop leaves such rows out, --missing impute fills in the column's median."
         )
     if missing == "impute":
-        filled = {name: values.fillna(fills[name]) for name, values in cells.items()}
+        filled = np.where(is_gap, [fills[name] for name in names], values)
+        whole = {name: _filled(kind, fills[name]) for name, kind in kinds.items()}
         said = f"gaps were filled with the median or commonest value: {_counted(counts)}."
-        return filled, everything, (said,)
-    is_kept: BoolArray = ~np.any([gaps[name] for name in counts], axis=0)
+        return filled, whole, everything, (said,)
+    is_whole = [~is_gap.any(axis=1), *(codes >= 0 for codes, _ in kinds.values())]
+    is_kept: BoolArray = np.logical_and.reduce(is_whole)
     if not is_kept.any():
         raise MissingValuesError(f"every row has a gap: {_counted(counts)}. Use --missing impute.")
     dropped = int(np.count_nonzero(~is_kept))
     said = f"{dropped} of {n_rows} rows have gaps and were left out: {_counted(counts)}."
-    return {name: values[is_kept] for name, values in cells.items()}, is_kept, (said,)
+    rest = {name: (codes[is_kept], levels) for name, (codes, levels) in kinds.items()}
+    return values[is_kept], rest, is_kept, (said,)
+
+
+def _filled(kind: Kinds, fill: str) -> Kinds:
+    """Give rows without a category a certain one."""
+    codes, levels = kind
+    if fill not in levels:
+        levels = np.append(levels, fill)
+    return np.where(codes < 0, int(np.flatnonzero(levels == fill)[0]), codes), levels
 
 
 def _counted(counts: dict[str, int]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,8 +46,8 @@ class TableFile:
         "csv", "tsv", "parquet", "arrow" or "xlsx".
     name : str
         What to call it.
-    separator : str
-        Between cells, for the first two.
+    separator, decimal : str
+        Between cells and in numbers, for the first two.
     notes : tuple of str
         What had to be assumed.
     """
@@ -55,6 +56,7 @@ class TableFile:
     kind: str
     name: str
     separator: str = ","
+    decimal: str = "."
     notes: tuple[str, ...] = field(default=())
 
 
@@ -114,7 +116,8 @@ def _from_file(path: Path) -> TableFile:
         "xlsx": _read_workbook,
     }
     try:
-        return TableFile(readers[kind](path), kind, path.name)
+        frame = readers[kind](path)
+        return TableFile(frame.rename(columns=str), kind, path.name)
     except ImportError as error:
         raise TableError(f"{path.name}: {error}. pip install 'eosparse[cli]'.") from None
     except Exception as error:  # each library has its own for a broken file
@@ -171,7 +174,7 @@ def _from_text(content: bytes, kind: str, name: str) -> TableFile:
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise TableError(f"{name} cannot be read: {error}") from None
     _check_header(text, separator, name)
-    return TableFile(frame, kind, name, separator, tuple(notes))
+    return TableFile(frame, kind, name, separator, decimal, tuple(notes))
 
 
 def _separator(text: str) -> str:
@@ -205,9 +208,9 @@ def _check_header(text: str, separator: str, name: str) -> None:
     """Refuse columns of the same name, which would be renamed silently."""
     header = next(csv.reader(io.StringIO(text.lstrip("\r\n")), delimiter=separator))
     names = [cell.strip() for cell in header]
-    doubled = sorted({cell for cell in names if names.count(cell) > 1})
-    if doubled:
-        raise TableError(f"{name} has several columns named {doubled[0]!r}. Rename them.")
+    commonest, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise TableError(f"{name} has several columns named {commonest!r}. Rename them.")
     if names and all(_is_number(cell) for cell in names):
         raise TableError(
             f"{name}: the first line has only numbers ({', '.join(names[:3])}, …). A table needs a "

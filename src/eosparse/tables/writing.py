@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 
 def write_table(
-    frame: pd.DataFrame, path: Path, *, separator: str = ",", force: bool = False
+    frame: pd.DataFrame,
+    path: Path,
+    *,
+    separator: str = ",",
+    decimal: str = ".",
+    force: bool = False,
 ) -> None:
     """Write a table; an existing file is only replaced if `force` is set.
 
@@ -22,8 +27,8 @@ def write_table(
         The table.
     path : Path
         Its ending says the kind.
-    separator : str, default=","
-        For CSV.
+    separator, decimal : str
+        For CSV: between cells, and in numbers.
     force : bool, default=False
         Replace an existing file.
     """
@@ -32,7 +37,8 @@ def write_table(
     part = path.with_name(f".{path.name}.part")
     try:
         if kind in ("csv", "tsv"):
-            frame.to_csv(part, index=False, sep="\t" if kind == "tsv" else separator)
+            separator = "\t" if kind == "tsv" else separator
+            frame.to_csv(part, index=False, sep=separator, decimal=decimal)
         elif kind == "parquet":
             frame.to_parquet(part, index=False)
         elif kind == "arrow":

@@ -5,7 +5,7 @@
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const number = (v) => v.toLocaleString("en", { maximumSignificantDigits: 4 });
   const count = (v) => v.toLocaleString("en");
-  const percent = (v) => `${Math.round(100 * v)} %`;
+  const percent = (v) => `${v < 0.01 ? (100 * v).toFixed(2) : Math.round(100 * v)} %`;
   const pValue = (p) => (p < 1e-99 ? "< 1e-99" : p < 1e-3 ? p.toExponential(1) : p.toPrecision(2));
   // Text only ever enters the page as text: what a table holds is never markup.
   const element = (tag, text, className) => {
@@ -28,6 +28,28 @@
   addEventListener("resize", redraw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
+  // Round numbers on an axis: powers of ten or their halves and fifths, or steps of one of these.
+  const ticks = ([low, high], isLog) => {
+    if (!(high > low)) return [low];
+    const found = [];
+    if (isLog) {
+      for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high); e++)
+        found.push(...[1, 2, 5].map((m) => m * 10 ** e).filter((v) => v >= low && v <= high));
+      const tens = found.filter((v) => Number.isInteger(Math.round(1e9 * Math.log10(v)) / 1e9));
+      return tens.length > 2 ? tens : found;
+    }
+    const part = (high - low) / 5, unit = 10 ** Math.floor(Math.log10(part));
+    let step = [1, 2, 5, 10].map((m) => m * unit).find((v) => v >= part * (1 - 1e-9));
+    if (Number.isInteger(low) && Number.isInteger(high)) step = Math.max(step, 1);
+    for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; n++) found.push(n * step + 0);
+    return found;
+  };
+  const tickText = (v, all) => {
+    const step = all.length > 1 ? Math.abs(all[1] - all[0]) : Math.abs(v) || 1;
+    const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    return v.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 20) });
+  };
+
   // A picture with axes: from values to pixels, with a frame and ticks.
   const plot = (canvas, x, y, labels, isLogY) => {
     const ratio = devicePixelRatio || 1;
@@ -44,15 +66,11 @@
     g.fillStyle = css("--soft");
     g.font = "12px system-ui, sans-serif";
     g.strokeRect(left, top, right - left, bottom - top);
-    for (let i = 0; i <= 4; i++) {
-      const v = x[0] + ((x[1] - x[0]) * i) / 4;
-      g.textAlign = i === 0 ? "left" : i === 4 ? "right" : "center";
-      g.fillText(number(v), px(v), bottom + 16);
-      const t = tall(y[0]) + ((tall(y[1]) - tall(y[0])) * i) / 4;
-      const w = isLogY ? 10 ** t : t;
-      g.textAlign = "right";
-      g.fillText(number(w), left - 6, py(w) + 4);
-    }
+    const across = ticks(x, false), along = ticks(y, isLogY);
+    g.textAlign = "center";
+    for (const v of across) g.fillText(tickText(v, across), px(v), bottom + 16);
+    g.textAlign = "right";
+    for (const v of along) g.fillText(isLogY ? number(v) : tickText(v, along), left - 6, py(v) + 4);
     g.textAlign = "center";
     g.fillText(labels[0], (left + right) / 2, height - 6);
     g.save();
@@ -191,10 +209,13 @@
       .toLowerCase();
   const flagged = data.flagged.map((row) => ({ ...row, search: searchable(row) }));
   const byRow = new Map(flagged.map((row) => [row.row, row]));
-  const why = (row) =>
-    row.reasons
+  const why = (row) => {
+    const isSpread = row.reasons.length && row.reasons[0].share < 0.1;
+    const said = row.reasons
       .map((r) => `${r.column}${r.value === null ? "" : `=${r.value}`} (${percent(r.share)})`)
       .join(", ");
+    return isSpread ? `many columns, first ${said}` : said;
+  };
 
   const drawMap = (openRow) => {
     const { map } = data, { path } = map;
