@@ -28,6 +28,8 @@ extensions = [
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"eosparse {release}"
+html_static_path = ["_static"]
+html_css_files = ["math.css"]
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 html_math_renderer = "mathml"
@@ -71,6 +73,10 @@ def _only_what_is_there(app: Any, name: str, source: list[str]) -> None:
         source[0] = "\n".join(line for line in lines if line not in absent)
 
 
+# docutils leaves no space around these.
+_NAMED = re.compile(r"<mi>(log|exp|det|min|max)</mi>")
+
+
 def _math(writer: Any, node: nodes.math) -> None:
     """Write a formula as MathML, which browsers draw without a script from elsewhere."""
     try:
@@ -78,7 +84,7 @@ def _math(writer: Any, node: nodes.math) -> None:
     except MathError as error:
         logging.getLogger(__name__).warning("%s", error, location=node)
     else:
-        writer.body.append(formula)
+        writer.body.append(_NAMED.sub(r'<mo lspace="0.17em" rspace="0.17em">\1</mo>', formula))
     raise nodes.SkipNode
 
 

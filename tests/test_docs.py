@@ -121,6 +121,12 @@ def test_the_reference_has_every_public_name():
         assert set(module.__all__) <= names
 
 
+def test_fractions_have_braces():
+    # docutils reads \\frac12 as twelve over what follows.
+    for file in (*PAGES, *(DOCS.parent / "src").rglob("*.py")):
+        assert not re.search(r"\\[td]?frac(?!{)", file.read_text(encoding="utf-8")), file
+
+
 def test_there_are_pages():
     assert {"index", "start", "theory", "faq"} <= {page.stem for page in PAGES}
 
