@@ -70,6 +70,8 @@ class Grid:
         Most repetitions, where fewer than planned make sense.
     once : tuple of str
         Methods whose repetitions would all be equal.
+    limit : float or None
+        Seconds after which a unit is stopped, where another number than planned makes sense.
     """
 
     name: str
@@ -80,12 +82,17 @@ class Grid:
     family: tuple[str, ...] = ()
     repetitions: int | None = None
     once: tuple[str, ...] = ()
+    limit: float | None = None
 
     def most(self, method: str, plan: Plan) -> int:
         """Repetitions wanted of a method."""
         if method in self.once:
             return 1
         return min(plan.repetitions, self.repetitions or plan.repetitions)
+
+    def most_seconds(self, plan: Plan) -> float:
+        """Seconds after which a unit is stopped."""
+        return self.limit or plan.limit
 
 
 class Cell(NamedTuple):

@@ -180,14 +180,16 @@ def _introduction(run: Run) -> str:
         f"{name} {run.planned(name)}" for name in run.grids if run.planned(name) < plan.repetitions
     ]
     said_fewer = f" ({', '.join(fewer)})" if fewer else ""
+    longer = [f"{grid.name} {grid.limit:g}" for grid in run.grids.values() if grid.limit]
+    said_longer = f" ({', '.join(longer)})" if longer else ""
     return (
         f"Written by `{made['command']}`. Means over {plan.repetitions} repetitions"
         f"{said_fewer} ± half of the 95 % interval (Student). A "
         f"method gets fewer at a setting once its units there, the drawing of data included, have "
         f"taken {plan.budget:g} s, at least {plan.least}; the number then stands in brackets, and "
         "marks in figures are hollow and without an interval where it is below three. A unit over "
-        f"{plan.limit:g} s of processor time is stopped, and the method is not tried there or at "
-        "larger settings of the kind. All methods "
+        f"{plan.limit:g} s{said_longer} of processor time is stopped, and the method is not tried "
+        "there or at larger settings of the kind. All methods "
         "see the same tables. Seconds are processor time of one thread, that of distances "
         "and scores included.\n\n"
         "**Cuts.** Precision and recall are those of each method's own cut, with nothing set: "

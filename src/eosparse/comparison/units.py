@@ -50,10 +50,11 @@ def run_grids(
     units, pending = ledger.wanted(), dict[Future[Row], Unit]()
     n_done, told = 0, -np.inf
     with _single_threaded(), _pool(n_workers) as pool:
-        while _top_up(pool, units, pending, n_workers, plan.limit) or pending:
+        while _top_up(pool, units, pending, n_workers, plan) or pending:
             finished, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in finished:
-                row = pending.pop(future).row | _outcome(future, plan.limit)
+                unit = pending.pop(future)
+                row = unit.row | _outcome(future, unit.grid.most_seconds(plan))
                 store.keep(row)
                 ledger.enter(row)
                 n_done += 1
@@ -70,12 +71,12 @@ def _top_up(
     units: Iterator[Unit],
     pending: dict[Future[Row], Unit],
     n_workers: int,
-    limit: float,
+    plan: Plan,
 ) -> bool:
     """Hand out units, so that no worker waits for this process; whether any was left."""
     begun = False
     while len(pending) < 2 * n_workers and (unit := next(units, None)) is not None:
-        work = (unit.grid.prepare, unit.grid.work)
+        work, limit = (unit.grid.prepare, unit.grid.work), unit.grid.most_seconds(plan)
         arguments = (*work, unit.setting, unit.method, unit.repetition, limit)
         patience = _PATIENCE * limit + _SECONDS_TO_LOAD
         pending[pool.schedule(attempt, args=arguments, timeout=patience)] = unit
