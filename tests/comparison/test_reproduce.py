@@ -181,11 +181,11 @@ def test_ctrl_c_writes_what_there_is_and_says_how_to_go_on(tmp_path):
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, start_new_session=True, env=os.environ
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300  # a busy machine is no defect
     while not (tmp_path / "units.jsonl").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "The same command goes on." in said
     assert "The run was stopped" in (tmp_path / "README.md").read_text(encoding="utf-8")
@@ -274,6 +274,7 @@ def test_a_set_that_is_missing_is_named(tmp_path):
         load("neurons", DataFolder(tmp_path))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name.endswith("by CV")])
 def test_what_is_tuned_is_tuned(name):
     rng = np.random.default_rng(0)

@@ -125,7 +125,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     command = [sys.executable, str(script), str(tmp_path)]
     process = subprocess.Popen(command, start_new_session=True)
     kept = tmp_path / "units.jsonl"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300  # a busy machine is no defect
     while time.monotonic() < deadline:
         if kept.exists() and len(kept.read_text().splitlines()) >= 8:
             break
@@ -137,7 +137,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     with kept.open("a") as file:
         file.write('{"grid": "g", "cut o')  # a line that the kill left unfinished
 
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True, timeout=300)
     after = Store(tmp_path).kept()
     assert after[: len(before)] == before
     done = Counter((row["setting"]["x"], row["repetition"]) for row in after)
@@ -153,7 +153,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
 def test_workers_end_when_only_the_parent_is_killed(tmp_path):
     script = Path(__file__).with_name("unit_work.py")
     process = subprocess.Popen([sys.executable, str(script), str(tmp_path)])
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300  # a busy machine is no defect
     while not (tmp_path / "units.jsonl").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     workers = psutil.Process(process.pid).children(recursive=True)
