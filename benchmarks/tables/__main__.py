@@ -90,10 +90,7 @@ def _row(one: Brought, folder: Path, scale: float) -> dict[str, object]:
     truth = one.make(source, max(100, round(scale * one.n_rows)))
     ours = _median(folder, "from eosparse.cli import main; main()", *arguments, "--force")
     bare = _median(folder, f"import pandas; pandas.{one.read}")
-    sep = ";" if arguments[1] == "visits.csv" else ","
-    judged = (
-        pd.read_parquet(output) if output.suffix == ".parquet" else pd.read_csv(output, sep=sep)
-    )
+    judged = pd.read_parquet(output) if output.suffix == ".parquet" else _read_as_written(output)
     n_columns = len([name for name in judged if not name.startswith("eos_")])
     flagged = judged["eos_is_outlier"].to_numpy(dtype=bool)
     hits = np.count_nonzero(flagged & truth)
@@ -112,6 +109,13 @@ def _row(one: Brought, folder: Path, scale: float) -> dict[str, object]:
         "recall": hits / truth.sum(),
         "planted among the first": truth[first].mean(),
     }
+
+
+def _read_as_written(path: Path) -> pd.DataFrame:
+    """Read a CSV that the command wrote as it had found the table: with decimal commas, perhaps."""
+    is_german = ";" in path.read_text(encoding="cp1252").partition("\n")[0]
+    signs = {"sep": ";", "decimal": ","} if is_german else {}
+    return pd.read_csv(path, encoding="cp1252", **signs)
 
 
 def _median(folder: Path, code: str, *arguments: str) -> tuple[float, float]:
