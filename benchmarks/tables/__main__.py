@@ -144,7 +144,9 @@ def _into_page(table: pd.DataFrame) -> None:
 
 
 def _shown(cell: object) -> str:
-    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+    if not isinstance(cell, float):
+        return str(cell)
+    return f"{cell:.0f}" if cell >= 100 else f"{cell:.3g}"
 
 
 if __name__ == "__main__":
