@@ -182,7 +182,7 @@ def alpha_for_perplexity(
 def _gaps(errors: FloatArray) -> FloatArray:
     """Errors above the smallest of their row, which change no weight."""
     with np.errstate(over="ignore"):
-        gaps = errors - errors.min(axis=1, keepdims=True)
+        gaps: FloatArray = errors - errors.min(axis=1, keepdims=True)
     return np.minimum(gaps, np.finfo(np.float64).max, out=gaps)
 
 
