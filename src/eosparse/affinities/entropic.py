@@ -337,8 +337,9 @@ def _solved(errors: FloatArray, rule: Regularisation) -> RowWeights:
 
 def _sparse(indices: IntArray, weights: FloatArray, n_rows: int) -> csr_array:
     ends = np.arange(len(weights) + 1) * weights.shape[1]
-    matrix = csr_array((weights.ravel(), indices.ravel(), ends), shape=(len(weights), n_rows))
-    matrix.sort_indices()
+    entries = weights.ravel(), indices.ravel(), ends
+    matrix = csr_array(entries, shape=(len(weights), n_rows), copy=True)
+    matrix.sort_indices()  # in place, which the copy keeps from the arguments
     return matrix
 
 

@@ -253,7 +253,7 @@ class GivenNeighbours(PairErrors):
         return int(self.stored.errors.shape[1])
 
     def queries(self, new: Any) -> Any:
-        if not issparse(new) or np.shape(new)[1] != self.n_rows:
+        if not (issparse(new) and np.shape(new)[1:] == (self.n_rows,)):  # type: ignore[call-overload] # stub
             raise ValueError(f"new rows must be a sparse matrix with {self.n_rows} columns.")
         return _rows_of(new)
 
