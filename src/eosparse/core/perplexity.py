@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from eosparse.core.arrays import BoolArray, FloatArray, IntArray
 from eosparse.core.weights import checked
 
-_HUGE = 1e307
+_HUGE, _SMALLEST = 1e307, 5e-324
 # exp is zero below this.
 _LOWEST_TILT = -746.0
 # In units of the gap at the rank of the perplexity: where Newton starts (t-SNE's α is about a
@@ -263,7 +263,8 @@ def _search(
         done |= count == _MOST_STEPS
         if done.any():
             rows = at.rows[done]
-            found.alphas[rows] = np.exp(at.now[done]) * scales[rows]
+            # Zero is kept for ties, even where alpha is too small for a float.
+            found.alphas[rows] = np.maximum(np.exp(at.now[done]) * scales[rows], _SMALLEST)
             found.weights[rows] = tilted.weights[done]
             found.entropies[rows] = tilted.entropies[done]
             unit, following = unit[~done], following.where(~done)
