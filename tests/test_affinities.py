@@ -1,6 +1,7 @@
 """t-SNE's densities for any error, against scikit-learn, openTSNE and an oracle of many digits."""
 
 import pickle
+import tracemalloc
 import warnings
 from decimal import Decimal, localcontext
 
@@ -211,6 +212,16 @@ def test_a_function_is_called_with_blocks(monkeypatch):
     assert sizes == [(10, 120)] * 12
 
 
+def test_memory_is_bounded_by_blocks():
+    """All errors of 3000 rows would take 72 MB."""
+    X = table(3000)
+    tracemalloc.start()
+    entropic_affinities(X, error=cdist, perplexity=5, n_neighbors=15)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 30e6
+
+
 def test_many_rows_take_neighbours_unless_told_otherwise(monkeypatch):
     monkeypatch.setattr(entropic, "EXACT_ROWS", 100)
     X = table(120)
@@ -322,6 +333,18 @@ def test_too_many_duplicates_share_the_probability_and_are_named(n_neighbors):
     np.testing.assert_allclose(affinities.perplexities[10:25], 14)
     rest = np.r_[0:10, 25:60]
     np.testing.assert_allclose(affinities.perplexities[rest], 9, rtol=1e-10)
+
+
+def test_new_rows_among_too_many_duplicates_are_named():
+    X = table(60)
+    X[10:25] = X[10] + 100
+    affinities = entropic_affinities(X, perplexity=20)
+    for method in (affinities.to_new, affinities.new_rows):
+        with pytest.warns(UnreachedPerplexityWarning, match="1 rows") as caught:
+            method(X[10:11], perplexity=5)
+        assert caught[0].filename == __file__
+    P = affinities.to_new(X[10:11], perplexity=20)
+    np.testing.assert_allclose(P[0, 10:25], P[0, 10])
 
 
 def test_fewer_duplicates_than_the_perplexity_are_no_difficulty():

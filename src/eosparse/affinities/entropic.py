@@ -129,11 +129,7 @@ class EntropicAffinities:
         -------
         NewRows
         """
-        rule = self.regularisation if perplexity is None else _regularisation(perplexity, None)
-        count = self.n_neighbors or self.n_rows
-        rule.check_reachable(count)
-        nearest = self.pairs.nearest(self.pairs.queries(X_new), count)
-        return NewRows(nearest.indices, nearest.errors, _solved(nearest.errors, rule))
+        return self._found(X_new, perplexity)
 
     def to_new(self, X_new: Any, *, perplexity: float | None = None) -> Matrix:
         """Return the probabilities of new rows over the training rows.
@@ -152,7 +148,7 @@ class EntropicAffinities:
         ndarray or csr_array of shape (n_new, n_rows)
             Each row sums to one.
         """
-        matrix = self.new_rows(X_new, perplexity=perplexity).matrix(self.n_rows)
+        matrix = self._found(X_new, perplexity).matrix(self.n_rows)
         return matrix.toarray() if self.n_neighbors is None else matrix
 
     def as_opentsne(self) -> Any:
@@ -162,6 +158,15 @@ class EntropicAffinities:
         ``pip install 'eosparse[tsne]'``.
         """
         return to_opentsne(self)
+
+    def _found(self, X_new: Any, perplexity: float | None) -> NewRows:
+        rule = self.regularisation if perplexity is None else _regularisation(perplexity, None)
+        count = self.n_neighbors or self.n_rows
+        rule.check_reachable(count)
+        nearest = self.pairs.nearest(self.pairs.queries(X_new), count)
+        solution = _solved(nearest.errors, rule)
+        _warn_of_ties(solution.alphas, rule, stacklevel=4)
+        return NewRows(nearest.indices, nearest.errors, solution)
 
 
 def entropic_affinities(
@@ -236,7 +241,7 @@ def entropic_affinities(
     count = _count_neighbours(n_neighbors, pairs, rule)
     rule.check_reachable(pairs.n_rows - 1 if count is None else count)
     P, alphas, entropies = _exact(pairs, rule) if count is None else _on_nearest(pairs, rule, count)
-    _warn_of_ties(alphas, rule)
+    _warn_of_ties(alphas, rule, stacklevel=3)
     return EntropicAffinities(
         P=_symmetrised(P) if symmetric else P,
         alphas=alphas,
@@ -356,7 +361,7 @@ def _symmetrised(P: Matrix) -> Matrix:
     return P
 
 
-def _warn_of_ties(alphas: FloatArray, rule: Regularisation) -> None:
+def _warn_of_ties(alphas: FloatArray, rule: Regularisation, *, stacklevel: int) -> None:
     tied = np.flatnonzero(alphas == 0)
     if len(tied):
         warnings.warn(
@@ -364,5 +369,5 @@ def _warn_of_ties(alphas: FloatArray, rule: Regularisation) -> None:
             f"{rule.perplexity:g}: as many of their errors or more are tied for the smallest. They "
             "have equal probabilities on the ties. Remove duplicates, or raise the perplexity.",
             UnreachedPerplexityWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
