@@ -16,8 +16,8 @@ from sklearn.manifold import _t_sne
 from sklearn.neighbors import NearestNeighbors
 
 from eosparse import UnreachedPerplexityWarning, entropic_affinities
-from eosparse.affinities import entropic, pairs
-from eosparse.core import optimal_weights, row_weights, row_weights_for_perplexity
+from eosparse.affinities import densities, entropic, pairs
+from eosparse.core import optimal_weights, rowwise_weights, rowwise_weights_for_perplexity
 
 ERRORS = ["sqeuclidean", "euclidean", "manhattan", "cosine", "chebyshev"]
 
@@ -115,7 +115,7 @@ def test_probabilities_are_those_of_opentsne(symmetric):
 
 def test_one_row_is_the_closed_form():
     errors = table(1, 30)
-    solution = row_weights(errors, 0.7)
+    solution = rowwise_weights(errors, 0.7)
     expected = optimal_weights(errors[0], 0.7)
     np.testing.assert_allclose(solution.weights[0], expected.weights, rtol=1e-13)
     assert solution.perplexities[0] == pytest.approx(expected.perplexity, rel=1e-13)
@@ -130,7 +130,7 @@ matrices = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(3, 40)),
 @given(matrices, st.floats(0.01, 0.99))
 def test_every_row_reaches_the_perplexity_or_has_too_many_ties(errors, part):
     wanted = 1 + part * (errors.shape[1] - 1)
-    solution = row_weights_for_perplexity(errors, wanted)
+    solution = rowwise_weights_for_perplexity(errors, wanted)
     ties = (errors == errors.min(axis=1, keepdims=True)).sum(axis=1)
     expected = np.maximum(ties, wanted)
     np.testing.assert_allclose(solution.perplexities, expected, rtol=1e-10)
@@ -194,7 +194,7 @@ def test_blocks_change_nothing(monkeypatch):
     kinds = [(error, n) for error in ("sqeuclidean", directed) for n in (None, 95)]
     whole = [entropic_affinities(X, error=error, n_neighbors=n) for error, n in kinds]
     monkeypatch.setattr(pairs, "_BLOCK", 1000)
-    monkeypatch.setattr(entropic, "_TILE", 37)
+    monkeypatch.setattr(densities, "_TILE", 37)
     cut = [entropic_affinities(X, error=error, n_neighbors=n) for error, n in kinds]
     for one, other in zip(whole, cut, strict=True):
         np.testing.assert_allclose(dense(one.P), dense(other.P), rtol=1e-9, atol=1e-16)
@@ -275,7 +275,7 @@ def test_a_training_row_as_a_new_row_is_its_own_neighbour():
     X = table(60)
     affinities = entropic_affinities(X, perplexity=10)
     P = affinities.to_new(X[:5])
-    expected = row_weights_for_perplexity(cdist(X[:5], X, "sqeuclidean"), 10).weights
+    expected = rowwise_weights_for_perplexity(cdist(X[:5], X, "sqeuclidean"), 10).weights
     np.testing.assert_allclose(P, expected, rtol=1e-8, atol=1e-15)
     assert (P.argmax(axis=1) == np.arange(5)).all()
 
@@ -377,7 +377,7 @@ def test_negative_errors_are_right():
 def test_an_asymmetric_matrix_is_read_by_rows():
     E = np.random.default_rng(0).gamma(2.0, size=(40, 40))
     affinities = entropic_affinities(E, error="precomputed", perplexity=10, symmetric=False)
-    expected = row_weights_for_perplexity(without_own(E), 10)
+    expected = rowwise_weights_for_perplexity(without_own(E), 10)
     np.testing.assert_allclose(without_own(affinities.P), expected.weights)
 
 

@@ -13,51 +13,33 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from eosparse.affinities.computed import ErrorFunction
+from eosparse.affinities.densities import (
+    Matrix,
+    over_all,
+    over_nearest,
+    solved,
+    sparse,
+    symmetrised,
+)
+from eosparse.affinities.kinds import pair_errors
 from eosparse.affinities.opentsne import to_opentsne
-from eosparse.affinities.pairs import ErrorFunction, PairErrors, blocks, pair_errors
-from eosparse.core import FloatArray, IntArray, RowWeights, row_weights, row_weights_for_perplexity
-from eosparse.rows.side_by_side import each
-
-Matrix: TypeAlias = Any  # FloatArray, or csr_array on neighbours; SciPy's stubs keep them apart
+from eosparse.affinities.pairs import PairErrors
+from eosparse.affinities.regularisation import Alpha, Perplexity, regularisation
+from eosparse.core import FloatArray, IntArray, RowwiseWeights
 
 # Up to this many rows all pairs count; beyond, "auto" keeps the nearest neighbours.
 EXACT_ROWS = 5000
-_DEFAULT_PERPLEXITY = 30.0
 _NEIGHBOURS_PER_PERPLEXITY = 3
-_TILE = 1024
 
 
 class UnreachedPerplexityWarning(UserWarning):
     """Ties keep some rows from the wanted perplexity."""
-
-
-@dataclass(frozen=True)
-class Regularisation:
-    """How α is found: from a perplexity, row by row, or given."""
-
-    perplexity: float | None
-    alpha: float | None
-
-    def weights(self, errors: FloatArray) -> RowWeights:
-        """Solve the closed form for rows of errors."""
-        if self.perplexity is not None:
-            return row_weights_for_perplexity(errors, self.perplexity)
-        assert self.alpha is not None
-        return row_weights(errors, self.alpha)
-
-    def check_reachable(self, n_others: int) -> None:
-        """Refuse a perplexity that the number of other rows does not allow."""
-        if self.perplexity is not None and not self.perplexity < n_others:
-            raise ValueError(
-                f"perplexity={self.perplexity!r} must be less than {n_others}, the number of rows "
-                "that each row is compared with. Lower it, or raise n_neighbors."
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +52,17 @@ class NewRows:
         Numbers of training rows.
     errors : ndarray of shape (n_new, n_neighbors)
         The errors to them.
-    solution : RowWeights
+    solution : RowwiseWeights
         Probabilities, alphas and entropies.
     """
 
     indices: IntArray
     errors: FloatArray
-    solution: RowWeights
+    solution: RowwiseWeights
 
     def matrix(self, n_rows: int) -> csr_array:
         """Probabilities over all training rows."""
-        return _sparse(self.indices, self.solution.weights, n_rows)
+        return sparse(self.indices, self.solution.weights, n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +90,7 @@ class EntropicAffinities:
     n_neighbors: int | None
     symmetric: bool
     pairs: PairErrors = field(repr=False)
-    regularisation: Regularisation = field(repr=False)
+    regularisation: Perplexity | Alpha = field(repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -160,11 +142,11 @@ class EntropicAffinities:
         return to_opentsne(self)
 
     def _found(self, X_new: Any, perplexity: float | None) -> NewRows:
-        rule = self.regularisation if perplexity is None else _regularisation(perplexity, None)
+        rule = self.regularisation if perplexity is None else regularisation(perplexity, None)
         count = self.n_neighbors or self.n_rows
         rule.check_reachable(count)
-        nearest = self.pairs.nearest(self.pairs.queries(X_new), count)
-        solution = _solved(nearest.errors, rule)
+        nearest = self.pairs.nearest(self.pairs.queries(X_new), count).sorted()
+        solution = solved(nearest, rule)
         _warn_of_ties(solution.alphas, rule, stacklevel=4)
         return NewRows(nearest.indices, nearest.errors, solution)
 
@@ -236,16 +218,16 @@ def entropic_affinities(
     >>> affinities.to_new(X[:3] + 0.1).sum(axis=1).round(12).tolist()
     [1.0, 1.0, 1.0]
     """
-    rule = _regularisation(perplexity, alpha)
+    rule = regularisation(perplexity, alpha)
     pairs = pair_errors(X, error)
     count = _count_neighbours(n_neighbors, pairs, rule)
     rule.check_reachable(pairs.n_rows - 1 if count is None else count)
-    P, alphas, entropies = _exact(pairs, rule) if count is None else _on_nearest(pairs, rule, count)
-    _warn_of_ties(alphas, rule, stacklevel=3)
+    found = over_all(pairs, rule) if count is None else over_nearest(pairs, rule, count)
+    _warn_of_ties(found.alphas, rule, stacklevel=3)
     return EntropicAffinities(
-        P=_symmetrised(P) if symmetric else P,
-        alphas=alphas,
-        perplexities=np.exp(entropies),
+        P=symmetrised(found.P) if symmetric else found.P,
+        alphas=found.alphas,
+        perplexities=np.exp(found.entropies),
         n_neighbors=count,
         symmetric=symmetric,
         pairs=pairs,
@@ -253,35 +235,18 @@ def entropic_affinities(
     )
 
 
-def _regularisation(perplexity: float | None, alpha: float | None) -> Regularisation:
-    if perplexity is not None and alpha is not None:
-        raise ValueError("give a perplexity or an alpha, not both.")
-    if alpha is not None:
-        if not _is_above(alpha, 0):
-            raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
-        return Regularisation(None, float(alpha))
-    wanted = _DEFAULT_PERPLEXITY if perplexity is None else perplexity
-    if not _is_above(wanted, 1):
-        raise ValueError(f"perplexity must be a number greater than 1, got {wanted!r}.")
-    return Regularisation(float(wanted), None)
-
-
-def _is_above(value: object, bound: float) -> bool:
-    return isinstance(value, Real) and float(value) > bound
-
-
 def _count_neighbours(
-    n_neighbors: int | str | None, pairs: PairErrors, rule: Regularisation
+    n_neighbors: int | str | None, pairs: PairErrors, rule: Perplexity | Alpha
 ) -> int | None:
     """Return the number of neighbours, None for all."""
     n_others = pairs.n_rows - 1
+    if n_neighbors is None:
+        return None
     if isinstance(n_neighbors, str):
         if n_neighbors != "auto":
             raise ValueError(f"n_neighbors must be a number, None or 'auto', got {n_neighbors!r}.")
         return _automatic_neighbours(pairs, rule)
-    if n_neighbors is None:
-        return None
-    if not _is_above(n_neighbors, 1) or n_neighbors > n_others or n_neighbors % 1:
+    if not (isinstance(n_neighbors, (int, np.integer)) and 2 <= n_neighbors <= n_others):
         raise ValueError(
             f"n_neighbors={n_neighbors!r} must be a whole number from 2 to {n_others}, the number "
             "of other rows."
@@ -289,84 +254,26 @@ def _count_neighbours(
     return int(n_neighbors)
 
 
-def _automatic_neighbours(pairs: PairErrors, rule: Regularisation) -> int | None:
+def _automatic_neighbours(pairs: PairErrors, rule: Perplexity | Alpha) -> int | None:
     if pairs.n_neighbors is not None:
         return pairs.n_neighbors
     if pairs.n_rows <= EXACT_ROWS:
         return None
-    if rule.perplexity is None:
+    if isinstance(rule, Alpha):
         raise ValueError(
             f"with an alpha and more than {EXACT_ROWS} rows, say how many neighbours count: give "
             "n_neighbors, or None for all, which takes a dense matrix."
         )
-    wanted = max(2, int(_NEIGHBOURS_PER_PERPLEXITY * rule.perplexity))
+    wanted = max(2, int(_NEIGHBOURS_PER_PERPLEXITY * rule.value))
     return min(wanted, pairs.n_rows - 1)
 
 
-def _exact(pairs: PairErrors, rule: Regularisation) -> tuple[Matrix, FloatArray, FloatArray]:
-    """Return conditional probabilities of all pairs, alphas and entropies."""
-    n_rows = pairs.n_rows
-    P, alphas, entropies = np.empty((n_rows, n_rows)), np.empty(n_rows), np.empty(n_rows)
-
-    def fill(block: slice) -> None:
-        solution = rule.weights(pairs.others(block))
-        own = np.arange(block.start, block.stop)
-        P[block, :-1] = solution.weights
-        P[own, -1] = P[own, own]  # the last row took the own one's place
-        P[own, own] = 0.0
-        alphas[block], entropies[block] = solution.alphas, solution.entropies
-
-    pairs.over(blocks(n_rows, n_rows), fill)
-    return P, alphas, entropies
-
-
-def _on_nearest(
-    pairs: PairErrors, rule: Regularisation, n_neighbors: int
-) -> tuple[Matrix, FloatArray, FloatArray]:
-    """Return conditional probabilities of the nearest neighbours, alphas and entropies."""
-    nearest = pairs.nearest(None, n_neighbors)
-    solution = _solved(nearest.errors, rule)
-    P = _sparse(nearest.indices, solution.weights, pairs.n_rows)
-    return P, solution.alphas, solution.entropies
-
-
-def _solved(errors: FloatArray, rule: Regularisation) -> RowWeights:
-    """Solve the closed form in blocks, side by side."""
-    parts = each(lambda block: rule.weights(errors[block]), blocks(*errors.shape))
-    return RowWeights(
-        np.concatenate([part.alphas for part in parts]),
-        np.concatenate([part.weights for part in parts]),
-        np.concatenate([part.entropies for part in parts]),
-    )
-
-
-def _sparse(indices: IntArray, weights: FloatArray, n_rows: int) -> csr_array:
-    ends = np.arange(len(weights) + 1) * weights.shape[1]
-    entries = weights.ravel(), indices.ravel(), ends
-    matrix = csr_array(entries, shape=(len(weights), n_rows), copy=True)
-    matrix.sort_indices()  # in place, which the copy keeps from the arguments
-    return matrix
-
-
-def _symmetrised(P: Matrix) -> Matrix:
-    """Return ``(P + P') / 2n``; a dense matrix is changed in place, tile by tile."""
-    n_rows = P.shape[0]
-    if not isinstance(P, np.ndarray):
-        return csr_array((P + P.T) / (2.0 * n_rows))
-    cuts = [slice(first, first + _TILE) for first in range(0, n_rows, _TILE)]
-    for number, upper in enumerate(cuts):
-        for lower in cuts[number:]:
-            mean = (P[upper, lower] + P[lower, upper].T) / (2.0 * n_rows)
-            P[upper, lower], P[lower, upper] = mean, mean.T
-    return P
-
-
-def _warn_of_ties(alphas: FloatArray, rule: Regularisation, *, stacklevel: int) -> None:
+def _warn_of_ties(alphas: FloatArray, rule: Perplexity | Alpha, *, stacklevel: int) -> None:
     tied = np.flatnonzero(alphas == 0)
     if len(tied):
         warnings.warn(
             f"{len(tied)} rows, the first of them row {tied[0]}, cannot reach perplexity="
-            f"{rule.perplexity:g}: as many of their errors or more are tied for the smallest. They "
+            f"{rule.value:g}: as many of their errors or more are tied for the smallest. They "
             "have equal probabilities on the ties. Remove duplicates, or raise the perplexity.",
             UnreachedPerplexityWarning,
             stacklevel=stacklevel,

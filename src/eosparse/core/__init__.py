@@ -24,10 +24,10 @@ from eosparse.core.alternation import (
 from eosparse.core.arrays import BoolArray, FloatArray, IntArray
 from eosparse.core.path import alpha_path, longest_plateau
 from eosparse.core.perplexity import (
-    RowWeights,
+    RowwiseWeights,
     alpha_for_perplexity,
-    row_weights,
-    row_weights_for_perplexity,
+    rowwise_weights,
+    rowwise_weights_for_perplexity,
 )
 from eosparse.core.weights import OptimalWeights, WeightSummary, mixed, optimal_weights
 
@@ -45,8 +45,8 @@ __all__ = [
     "Mergeable",
     "OptimalWeights",
     "Result",
-    "RowWeights",
     "Rows",
+    "RowwiseWeights",
     "State",
     "Statistics",
     "Status",
@@ -62,8 +62,8 @@ __all__ = [
     "longest_plateau",
     "mixed",
     "optimal_weights",
-    "row_weights",
-    "row_weights_for_perplexity",
+    "rowwise_weights",
+    "rowwise_weights_for_perplexity",
     "solve_from_prior",
     "visit",
 ]

@@ -21,8 +21,8 @@ from eosparse.core.arrays import BoolArray, FloatArray, IntArray
 from eosparse.core.weights import checked
 
 _HUGE, _SMALLEST = 1e307, 5e-324
-# exp is zero below this.
-_LOWEST_TILT = -746.0
+# Below this exp underflows, at five times the cost; a weight so small is set to zero in the end.
+_LOWEST_TILT, _NO_WEIGHT = -708.0, 1e-300
 # In units of the gap at the rank of the perplexity: where Newton starts (t-SNE's α is about a
 # quarter of it in 2 to 50 columns), and how far the root can be from it, as logarithms.
 _FIRST, _FARTHEST = np.log(0.25), 60.0
@@ -32,7 +32,7 @@ _ENTROPY_TOLERANCE = 1e-13
 
 
 @dataclass(frozen=True)
-class RowWeights:
+class RowwiseWeights:
     """Optimal weights of many rows of errors.
 
     Attributes
@@ -55,33 +55,34 @@ class RowWeights:
         return np.exp(self.entropies)
 
 
-def row_weights(errors: FloatArray, alpha: float) -> RowWeights:
+def rowwise_weights(errors: FloatArray, alpha: float) -> RowwiseWeights:
     """Solve the w-step for every row of a matrix of errors, all with the same alpha.
 
     Parameters
     ----------
     errors : ndarray of shape (n_rows, n_errors)
-        Finite errors.
+        Errors; infinite ones do not count and get no weight, but one of every row is finite.
     alpha : float
         Regularisation, positive; infinity weighs all alike.
 
     Returns
     -------
-    RowWeights
+    RowwiseWeights
 
     Examples
     --------
     >>> import numpy as np
-    >>> from eosparse.core import row_weights
-    >>> row_weights(np.array([[0.0, 0.0, 50.0], [7.0, 57.0, 7.0]]), 1.0).weights.round(3).tolist()
+    >>> from eosparse.core import rowwise_weights
+    >>> errors = np.array([[0.0, 0.0, 50.0], [7.0, 57.0, 7.0]])
+    >>> rowwise_weights(errors, 1.0).weights.round(3).tolist()
     [[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]
     """
     alphas = np.full(len(errors), alpha, dtype=np.float64)
     tilted = _tilted(_gaps(errors), alphas, None)
-    return RowWeights(alphas, tilted.weights, tilted.entropies)
+    return RowwiseWeights(alphas, tilted.weights(slice(None)), tilted.entropies)
 
 
-def row_weights_for_perplexity(errors: FloatArray, perplexity: float) -> RowWeights:
+def rowwise_weights_for_perplexity(errors: FloatArray, perplexity: float) -> RowwiseWeights:
     """Solve the w-step for every row of a matrix of errors, each with the alpha of a perplexity.
 
     In a row in which as many errors as the perplexity, or more, share the smallest value, the
@@ -91,20 +92,20 @@ def row_weights_for_perplexity(errors: FloatArray, perplexity: float) -> RowWeig
     Parameters
     ----------
     errors : ndarray of shape (n_rows, n_errors)
-        Finite errors.
+        Errors; infinite ones do not count and get no weight.
     perplexity : float
-        Wanted ``exp(entropy)`` of every row, less than the number of errors.
+        Wanted ``exp(entropy)`` of every row, less than the number of its finite errors.
 
     Returns
     -------
-    RowWeights
+    RowwiseWeights
 
     Examples
     --------
     >>> import numpy as np
-    >>> from eosparse.core import row_weights_for_perplexity
+    >>> from eosparse.core import rowwise_weights_for_perplexity
     >>> errors = np.array([[0.1, 0.5, 2.0, 3.0], [0.0, 0.0, 0.0, 9.0]])
-    >>> solution = row_weights_for_perplexity(errors, 2.5)
+    >>> solution = rowwise_weights_for_perplexity(errors, 2.5)
     >>> solution.perplexities.round(6).tolist()
     [2.5, 3.0]
     """
@@ -183,39 +184,46 @@ def _gaps(errors: FloatArray) -> FloatArray:
     """Errors above the smallest of their row, which change no weight."""
     with np.errstate(over="ignore"):
         gaps: FloatArray = errors - errors.min(axis=1, keepdims=True)
-    return np.minimum(gaps, np.finfo(np.float64).max, out=gaps)
+    # The gap between two finite errors is finite, also where a float is too small for it.
+    return np.minimum(gaps, np.finfo(np.float64).max, out=gaps, where=np.isfinite(errors))
 
 
-def _at_ties(gaps: FloatArray) -> RowWeights:
+def _at_ties(gaps: FloatArray) -> RowwiseWeights:
     """Return the limit of small alpha: equal weights on the smallest errors."""
     weights = (gaps == 0).astype(np.float64)
     counts = weights.sum(axis=1)
     weights /= counts[:, None]
-    return RowWeights(np.zeros(len(gaps)), weights, np.log(counts))
+    return RowwiseWeights(np.zeros(len(gaps)), weights, np.log(counts))
 
 
 @dataclass(frozen=True)
 class _Tilted:
-    """Weights at given alphas, their entropies, and the slopes of these in log alpha."""
+    """Masses ``u exp(-gap / α)``, the entropies of their weights, and the slopes in log alpha."""
 
-    weights: FloatArray
+    masses: FloatArray
+    totals: FloatArray
     entropies: FloatArray
     slopes: FloatArray
 
+    def weights(self, rows: BoolArray | slice) -> FloatArray:
+        """Weights of some rows."""
+        weights = self.masses[rows] / self.totals[rows, None]
+        weights[weights < _NO_WEIGHT] = 0.0
+        return weights
+
 
 def _tilted(gaps: FloatArray, alphas: FloatArray, prior: FloatArray | None) -> _Tilted:
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         tilt = gaps / -alphas[:, None]
-    np.maximum(tilt, _LOWEST_TILT, out=tilt)
-    weights = np.exp(tilt)
+    np.fmax(tilt, _LOWEST_TILT, out=tilt)  # also where an infinite gap meets an infinite alpha
+    masses = np.exp(tilt)
     if prior is not None:
-        weights *= prior
-    mass = weights.sum(axis=1)
-    weights /= mass[:, None]
-    mean = np.einsum("ij,ij->i", weights, tilt)
-    tilt -= mean[:, None]
+        masses *= prior
+    totals = masses.sum(axis=1)
+    means = np.einsum("ij,ij->i", masses, tilt) / totals
     tilt *= tilt
-    return _Tilted(weights, np.log(mass) - mean, np.einsum("ij,ij->i", weights, tilt))
+    slopes = np.einsum("ij,ij->i", masses, tilt) / totals - means**2
+    return _Tilted(masses, totals, np.log(totals) - means, slopes)
 
 
 @dataclass(frozen=True)
@@ -247,12 +255,12 @@ class _Bracket:
 
 def _search(
     gaps: FloatArray, scales: FloatArray, perplexity: float, prior: FloatArray | None = None
-) -> RowWeights:
+) -> RowwiseWeights:
     """Find the alphas at which all rows have a perplexity; rows leave when they are done."""
     with np.errstate(over="ignore"):
         unit = gaps / scales[:, None]
     n_rows = len(gaps)
-    found = RowWeights(np.empty(n_rows), np.empty_like(unit), np.empty(n_rows))
+    found = RowwiseWeights(np.empty(n_rows), np.empty_like(unit), np.empty(n_rows))
     limits = np.full(n_rows, _FARTHEST)
     at = _Bracket(np.arange(n_rows), np.full(n_rows, _FIRST), -limits, limits)
     for count in range(1, _MOST_STEPS + 1):
@@ -265,7 +273,7 @@ def _search(
             rows = at.rows[done]
             # Zero is kept for ties, even where alpha is too small for a float.
             found.alphas[rows] = np.maximum(np.exp(at.now[done]) * scales[rows], _SMALLEST)
-            found.weights[rows] = tilted.weights[done]
+            found.weights[rows] = tilted.weights(done)
             found.entropies[rows] = tilted.entropies[done]
             unit, following = unit[~done], following.where(~done)
         if not len(unit):
