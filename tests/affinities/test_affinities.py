@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_matrix, issparse
 from scipy.spatial.distance import cdist, squareform
 from sklearn.manifold import _t_sne
@@ -17,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from eosparse import UnreachedPerplexityWarning, entropic_affinities
 from eosparse.affinities import densities, entropic, pairs
-from eosparse.core import optimal_weights, rowwise_weights, rowwise_weights_for_perplexity
+from eosparse.core import optimal_weights, rowwise_weights_for_perplexity
 
 ERRORS = ["sqeuclidean", "euclidean", "manhattan", "cosine", "chebyshev"]
 
@@ -113,32 +112,7 @@ def test_probabilities_are_those_of_opentsne(symmetric):
     )
 
 
-def test_one_row_is_the_closed_form():
-    errors = table(1, 30)
-    solution = rowwise_weights(errors, 0.7)
-    expected = optimal_weights(errors[0], 0.7)
-    np.testing.assert_allclose(solution.weights[0], expected.weights, rtol=1e-13)
-    assert solution.perplexities[0] == pytest.approx(expected.perplexity, rel=1e-13)
-
-
 # Properties
-
-matrices = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(3, 40)),
-                  elements=st.floats(-1e6, 1e6))  # fmt: skip
-
-
-@given(matrices, st.floats(0.01, 0.99))
-def test_every_row_reaches_the_perplexity_or_has_too_many_ties(errors, part):
-    wanted = 1 + part * (errors.shape[1] - 1)
-    solution = rowwise_weights_for_perplexity(errors, wanted)
-    ties = (errors == errors.min(axis=1, keepdims=True)).sum(axis=1)
-    expected = np.maximum(ties, wanted)
-    np.testing.assert_allclose(solution.perplexities, expected, rtol=1e-10)
-    np.testing.assert_allclose(solution.weights.sum(axis=1), 1.0, rtol=1e-12)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(solution.weights > 0, np.log(solution.weights), 0.0)
-    np.testing.assert_allclose(-(solution.weights * logs).sum(axis=1), np.log(expected), atol=1e-10)
-    np.testing.assert_array_equal(solution.alphas == 0, ties >= wanted)
 
 
 @given(st.integers(0, 100), st.floats(1.5, 20), st.floats(-100, 100), st.floats(1e-6, 1e6))
@@ -313,8 +287,20 @@ def test_given_neighbours():
     with_own = search.kneighbors_graph(X, 31, mode="distance")
     affinities = entropic_affinities(with_own, error="precomputed", perplexity=9)
     np.testing.assert_allclose(affinities.P.toarray(), named.P.toarray(), rtol=1e-9)
-    new = search.kneighbors_graph(table(3, seed=1), mode="distance")
-    assert affinities.to_new(new).sum(axis=1) == pytest.approx(1.0)
+    wider = NearestNeighbors(n_neighbors=50).fit(X).kneighbors_graph(mode="distance")
+    affinities = entropic_affinities(wider, error="precomputed", perplexity=9, n_neighbors=30)
+    np.testing.assert_allclose(affinities.P.toarray(), named.P.toarray(), rtol=1e-9)
+    new = table(3, seed=1)
+    P_new = affinities.to_new(search.kneighbors_graph(new, mode="distance"))
+    np.testing.assert_allclose(P_new.toarray(), named.to_new(new).toarray(), rtol=1e-9)
+
+
+def test_given_neighbours_are_not_changed():
+    graph = NearestNeighbors(n_neighbors=30).fit(table(100)).kneighbors_graph(mode="distance")
+    before = graph.copy()
+    entropic_affinities(graph, error="precomputed", perplexity=9)
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(graph, part), getattr(before, part))
 
 
 # Ties and other difficult input
@@ -355,13 +341,13 @@ def test_fewer_duplicates_than_the_perplexity_are_no_difficulty():
     np.testing.assert_allclose(affinities.perplexities, 9, rtol=1e-10)
 
 
-@pytest.mark.parametrize("error", ["sqeuclidean", "euclidean"])
+@pytest.mark.parametrize("error", ["sqeuclidean", "euclidean", "l2"])
 @pytest.mark.parametrize("n_neighbors", [None, 50])
 def test_rows_far_from_the_origin_lose_no_digits(error, n_neighbors):
     """Two far groups: neither is near the centre, so products alone would cancel."""
     far = table(100) + np.where(np.arange(100) < 50, -1e7, 1e7)[:, None]
     ours = entropic_affinities(far, error=error, perplexity=8, n_neighbors=n_neighbors)
-    E = cdist(far, far, error)
+    E = cdist(far, far, "sqeuclidean" if error == "sqeuclidean" else "euclidean")
     expected = entropic_affinities(E, error="precomputed", perplexity=8, n_neighbors=n_neighbors)
     np.testing.assert_allclose(dense(ours.P), dense(expected.P), rtol=1e-9, atol=1e-15)
 
@@ -489,6 +475,17 @@ def test_opentsne_makes_a_map_and_adds_rows_to_it(n_neighbors, symmetric):
     assert positions.shape == (120, 2)
     nearest = cdist(new, positions).argmin(axis=1)
     assert nearest[0] < 60 <= nearest[1]
+
+
+def test_opentsne_needs_no_other_arguments():
+    openTSNE = pytest.importorskip("openTSNE", reason="needs eosparse[tsne]")
+    X = np.vstack([table(50), table(50, seed=1) + 20])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openTSNE's own
+        positions = openTSNE.TSNE().fit(affinities=entropic_affinities(X).as_opentsne())
+    assert np.isfinite(positions).all()
+    nearest = np.argsort(cdist(positions, positions), axis=1)[:, 1:11]
+    assert ((nearest < 50) == (np.arange(100) < 50)[:, None]).mean() > 0.95
 
 
 def test_the_adapter_can_be_pickled():
