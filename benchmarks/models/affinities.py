@@ -1,12 +1,11 @@
-"""Affinities against scikit-learn's and openTSNE's: time and memory.
+"""Affinities against scikit-learn's and openTSNE's: time and memory, with and without the search.
 
-``python -m benchmarks.models.affinities [--rows 2000 20000 100000]``. Every method runs in a
-process of its own, whose memory nothing else has touched; its time is the best of a few runs.
+Every method runs in a process of its own, whose memory nothing else has touched; its time is the
+best of a few runs. Neighbours are the exact ones, the same for all, but for openTSNE's own choice.
 """
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,7 +21,9 @@ from benchmarks.speed.timing import THREADS, seconds
 _SIZES = (2_000, 20_000, 100_000)
 _COLUMNS, _PERPLEXITY, _NEIGHBOURS = 50, 30.0, 90
 _EXACT_ROWS = 5_000  # all pairs, up to here
-_RUNS = 3
+_RUNS, _LONG = 5, 20.0  # what takes longer runs once
+
+Method = Callable[[np.ndarray], Callable[[], object]]
 
 
 def table(n_rows: int) -> np.ndarray:
@@ -96,7 +97,7 @@ def opentsne_given_neighbours(X: np.ndarray) -> Callable[[], object]:
 
 
 # What is compared with what; ours comes first.
-GROUPS: dict[str, list[Callable[[np.ndarray], Callable[[], object]]]] = {
+TASKS: dict[str, list[Method]] = {
     "all pairs": [ours_all_pairs, scikit_learn_all_pairs],
     "neighbours searched": [
         ours_neighbours,
@@ -112,53 +113,59 @@ GROUPS: dict[str, list[Callable[[np.ndarray], Callable[[], object]]]] = {
 }
 
 
+def run(scale: float = 1.0) -> None:
+    measured = pd.DataFrame(
+        [
+            {"rows": n_rows, "task": task, "method": method.__name__, **_in_process(method, n_rows)}
+            for n_rows in (max(2 * _NEIGHBOURS, int(size * scale)) for size in _SIZES)
+            for task, methods in TASKS.items()
+            if task != "all pairs" or n_rows <= _EXACT_ROWS
+            for method in methods
+        ]
+    )
+    measured["method"] = measured["method"].str.replace("_", " ")
+    setting = f"{_COLUMNS} columns, perplexity {_PERPLEXITY:g}, {THREADS} threads"
+    report("models_affinities", f"Affinities, {setting}", None, measured)
+    report("models_affinities_ratios", "Ours against the faster peer", None, _ratios(measured))
+
+
+def _ratios(measured: pd.DataFrame) -> pd.DataFrame:
+    lines = []
+    for (n_rows, task), group in measured.groupby(["rows", "task"], sort=False):
+        ours, peers = group.iloc[0], group.iloc[1:]
+        fastest = peers.loc[peers["seconds"].idxmin()]
+        lines.append(
+            {
+                "rows": n_rows,
+                "task": task,
+                "faster peer": fastest["method"],
+                "time ratio": ours["seconds"] / fastest["seconds"],
+                "memory ratio": ours["MB"] / fastest["MB"],
+            }
+        )
+    return pd.DataFrame(lines)
+
+
 def measure(method: str, n_rows: int) -> None:
     """Print the time and memory of one method; runs in a process of its own."""
-    run = globals()[method](table(n_rows))
-    before = _peak_megabytes()
-    first = seconds(run)
-    runs = [first] if first > 20 else [seconds(run) for _ in range(_RUNS)]
-    print(f"{min(runs)} {_peak_megabytes() - before}")
+    call = globals()[method](table(n_rows))
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    before = _megabytes("VmRSS")
+    first = seconds(call)
+    memory = _megabytes("VmHWM") - before
+    runs = [first] if first > _LONG else [seconds(call) for _ in range(_RUNS)]
+    print(f"{min(runs)} {memory}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks.models.affinities")
-    parser.add_argument("--rows", nargs="*", type=int, default=_SIZES)
-    rows = [
-        row
-        for n_rows in parser.parse_args().rows
-        for group, methods in GROUPS.items()
-        if group != "all pairs" or n_rows <= _EXACT_ROWS
-        for row in _compared(group, [method.__name__ for method in methods], n_rows)
-    ]
-    title = f"Affinities in {_COLUMNS} columns, perplexity {_PERPLEXITY:g}, {THREADS} threads"
-    report("models_affinities", title, None, pd.DataFrame(rows))
-
-
-def _compared(group: str, methods: list[str], n_rows: int) -> list[dict[str, object]]:
-    measured = {method: _in_process(method, n_rows) for method in methods}
-    ours = measured[methods[0]][0]
-    return [
-        {
-            "rows": n_rows,
-            "task": group,
-            "method": method.replace("_", " "),
-            "seconds": time,
-            "times ours": time / ours,
-            "MB": memory,
-        }
-        for method, (time, memory) in measured.items()
-    ]
-
-
-def _in_process(method: str, n_rows: int) -> tuple[float, float]:
-    code = f"from benchmarks.models.affinities import measure; measure({method!r}, {n_rows})"
+def _in_process(method: Method, n_rows: int) -> dict[str, float]:
+    name = method.__name__
+    code = f"from benchmarks.models.affinities import measure; measure({name!r}, {n_rows})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:
-        print(f"{method}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-        return float("nan"), float("nan")
+        print(f"{name}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return {"seconds": float("nan"), "MB": float("nan")}
     time, memory = done.stdout.split()[-2:]
-    return float(time), float(memory)
+    return {"seconds": float(time), "MB": float(memory)}
 
 
 def _search(X: np.ndarray) -> Any:
@@ -175,11 +182,7 @@ def _opentsne(X: np.ndarray, method: str) -> Callable[[], object]:
     )
 
 
-def _peak_megabytes() -> float:
-    """Most resident memory of this process; getrusage would count its parent's."""
+def _megabytes(entry: str) -> float:
+    """Resident memory of this process, now or at its peak; getrusage would count its parent's."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-
-
-if __name__ == "__main__":
-    main()
+    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith(entry))
