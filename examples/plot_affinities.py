@@ -1,92 +1,147 @@
-"""A map of damaged images: an error that forgives single pixels, against the squared distance.
+"""
+Affinities: maps by other errors than the squared distance
+==========================================================
 
-A tenth of the pixels of every digit is replaced by the readings of a faulty sensor, up to two and a
-half times as bright as a pixel can be. t-SNE's Gaussians judge two images by the sum of squared
-differences, which a few such pixels dominate. ``entropic_affinities`` takes any error; with one
-that grows like a logarithm, a damaged pixel counts little. (Damage that stays within the range of
-the shades is no more than noise, and there the squared distance does as well.) Both maps are made
-from affinities of the same perplexity by the same optimiser, and judged by
+t-SNE places rows by probabilities of being neighbours, which come from squared distances.
+`entropic_affinities` gives these probabilities for any error. Four errors, fixed beforehand and the
+same for all data, are tried on images of digits
 
-- preservation: how many of the ten nearest images, measured on the undamaged pixels, are among the
-  ten nearest in the map;
-- purity: how many of the ten nearest in the map show the same digit.
+- as they are: the squared distance is as good as any;
+- with one pixel in ten replaced by the reading of a faulty sensor, up to 2.5 times as bright as a
+  pixel can be: a few of these decide the squared distance, and errors that grow more slowly, by
+  absolute differences or their logarithms, forgive them;
+- with exposures of their own, which the cosine does not see.
 
-Run ``pip install 'eosparse[tsne,plots]'`` and ``python examples/plot_affinities.py [picture.png]``.
+Maps are judged by the ten nearest neighbours of every image: how many show the same digit (purity),
+and how many are among the ten nearest, by squared distance, in the images without the damage
+(preservation). Means of four samples with 95 % intervals; all errors see the same samples. With
+`pollen2014.npz` in the folder `EOSPARSE_DATA`, single cells by half of their genes are a fourth
+data set; there the genes left out say which neighbours are true.
 """
 
-from __future__ import annotations
-
-import sys
+import os
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import openTSNE
+from openTSNE import TSNE
+from scipy.stats import t as student
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
 from eosparse import entropic_affinities
 
-N_IMAGES, DAMAGED, PERPLEXITY = 600, 0.1, 20
-BRIGHTEST = 40.0  # of the damaged pixels; the others go up to 16
+N_IMAGES, N_SAMPLES = 250, 4
+COLOURS = "#D55E00", "#0072B2", "#009E73", "#CC79A7"  # told apart with any colour vision
 
 
-def damaged_digits(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return digits as they are, damaged, and their labels."""
-    rng = np.random.default_rng(seed)
-    images, labels = load_digits(return_X_y=True)
-    kept = rng.choice(len(images), N_IMAGES, replace=False)
-    clean = images[kept]
-    noise = rng.uniform(0.0, BRIGHTEST, clean.shape)
-    return clean, np.where(rng.random(clean.shape) < DAMAGED, noise, clean), labels[kept]
-
-
-def forgiving(A: np.ndarray, B: np.ndarray, scale: float = 4.0) -> np.ndarray:
-    """Cauchy's error, Σ log(1 + (a-b)²/s²), column by column so that blocks stay small."""
-    errors = np.zeros((len(A), len(B)))
+def forgiving(A, B):
+    """Sum up log(1 + (a-b)²/s²), where s is one standard deviation of all entries."""
+    errors, scale = np.zeros((len(A), len(B))), B.std()
     for a, b in zip(A.T / scale, B.T / scale, strict=True):
         errors += np.log1p(np.square(a[:, None] - b))
     return errors
 
 
-def neighbours(positions: np.ndarray, count: int = 10) -> np.ndarray:
-    return NearestNeighbors(n_neighbors=count).fit(positions).kneighbors(return_distance=False)
+ERRORS = {
+    "squared distance": "sqeuclidean",
+    "cosine": "cosine",
+    "Manhattan": "manhattan",
+    "logarithmic": forgiving,
+}
 
 
-def preservation(positions: np.ndarray, truth: np.ndarray) -> float:
-    """Return the part of the true neighbours that the map keeps."""
-    pairs = zip(neighbours(positions), neighbours(truth), strict=True)
-    return float(np.mean([np.isin(found, wanted).mean() for found, wanted in pairs]))
+# Samples: rows to be mapped, rows that say which neighbours are true, and classes.
+def images(rng):
+    pixels, digits = load_digits(return_X_y=True)
+    kept = rng.choice(len(pixels), N_IMAGES, replace=False)
+    return pixels[kept], pixels[kept], digits[kept]
 
 
-def purity(positions: np.ndarray, labels: np.ndarray) -> float:
-    """Return the part of the neighbours in the map that share the label."""
-    return float((labels[neighbours(positions)] == labels[:, None]).mean())
+def faulty_pixels(rng):
+    _, pixels, digits = images(rng)
+    is_faulty = rng.random(pixels.shape) < 0.1
+    return np.where(is_faulty, rng.uniform(0, 40, pixels.shape), pixels), pixels, digits
 
 
-QUICK = {"early_exaggeration_iter": 150, "negative_gradient_method": "bh"}
+def exposures(rng):
+    _, pixels, digits = images(rng)
+    return pixels * 2.0 ** rng.normal(size=(len(pixels), 1)), pixels, digits
 
 
-def mapped(affinities: openTSNE.affinity.Affinities) -> np.ndarray:
-    tsne = openTSNE.TSNE(initialization="spectral", random_state=0, n_iter=250, **QUICK)
+def cells(rng):
+    data = np.load(POLLEN)
+    some, others = np.array_split(rng.permutation(data["X"].shape[1]), 2)
+    X = data["X"].astype(float)
+    return X[:, some], X[:, others], data["y"]
+
+
+SAMPLES = {"as they are": images, "faulty pixels": faulty_pixels, "own exposures": exposures}
+POLLEN = Path(os.environ.get("EOSPARSE_DATA", "data"), "pollen2014.npz")
+if POLLEN.is_file():
+    SAMPLES["Pollen's cells"] = cells
+else:
+    print(f"Pollen's cells are left out: there is no file {POLLEN.name} in EOSPARSE_DATA.")
+
+
+def mapped(rows, error):
+    affinities = entropic_affinities(rows, error=error, perplexity=15).as_opentsne()
+    tsne = TSNE(
+        initialization="spectral",
+        negative_gradient_method="bh",
+        early_exaggeration_iter=100,
+        n_iter=200,
+        random_state=0,
+    )
     return np.asarray(tsne.fit(affinities=affinities))
 
 
-def main() -> None:
-    clean, damaged, labels = damaged_digits()
-    _, axes = plt.subplots(1, 2, figsize=(10, 5), constrained_layout=True)
-    errors = {"squared distance": "sqeuclidean", "forgiving error": forgiving}
-    for ax, (name, error) in zip(axes, errors.items(), strict=True):
-        affinities = entropic_affinities(damaged, error=error, perplexity=PERPLEXITY)
-        positions = mapped(affinities.as_opentsne())
-        kept, pure = preservation(positions, clean), purity(positions, labels)
-        print(f"{name:17} preservation {kept:.3f}, purity {pure:.3f}")
-        ax.scatter(*positions.T, c=labels, cmap="tab10", s=6)
-        ax.set(title=f"{name}: purity {pure:.2f}", xticks=[], yticks=[])
-    if len(sys.argv) > 1:
-        plt.savefig(sys.argv[1], dpi=120)
-    else:
-        plt.show()
+def neighbours(positions):
+    return NearestNeighbors(n_neighbors=10).fit(positions).kneighbors(return_distance=False)
 
 
-if __name__ == "__main__":
-    main()
+maps, purity, preservation = {}, {}, {}
+for data, sample in SAMPLES.items():
+    for number in range(N_SAMPLES):
+        rows, truth, classes = sample(np.random.default_rng(number))
+        true = neighbours(truth)
+        for name, error in ERRORS.items():
+            maps[data, name] = positions, _ = mapped(rows, error), classes
+            found = neighbours(positions)
+            is_same = classes[found] == classes[:, None]
+            is_true = [np.isin(*pair) for pair in zip(found, true, strict=True)]
+            purity.setdefault((data, name), []).append(is_same.mean())
+            preservation.setdefault((data, name), []).append(np.mean(is_true))
+
+
+def draw_map(ax, data, name):
+    positions, digits = maps[data, name]
+    ax.scatter(*positions.T, s=0)  # sets the limits
+    for position, digit in zip(positions, digits, strict=True):
+        colour = plt.colormaps["tab10"](int(digit))
+        ax.text(*position, str(digit), color=colour, size=7, ha="center", va="center")
+    ax.set(title=f"Faulty pixels, {name}", xticks=[], yticks=[])
+    ax.set_xlabel(f"purity {purity[data, name][-1]:.2f} in this map")
+
+
+def draw_measure(ax, values, label):
+    for shift, (name, colour) in enumerate(zip(ERRORS, COLOURS, strict=True)):
+        samples = np.array([values[data, name] for data in SAMPLES])
+        widths = student.ppf(0.975, N_SAMPLES - 1) * samples.std(axis=1, ddof=1) / N_SAMPLES**0.5
+        places = np.arange(len(SAMPLES)) + 0.16 * (shift - 1.5)
+        ax.errorbar(samples.mean(axis=1), places, xerr=widths, fmt="o", color=colour, label=name)
+    ax.set(xlabel=label, xlim=(0, 1), yticks=range(len(SAMPLES)), yticklabels=SAMPLES)
+    ax.invert_yaxis()
+    ax.grid(axis="x", alpha=0.3)
+
+
+figure, axes = plt.subplots(
+    1, 4, figsize=(14, 4.6), width_ratios=[1.15, 1.15, 0.9, 0.9], layout="constrained"
+)
+draw_map(axes[0], "faulty pixels", "squared distance")
+draw_map(axes[1], "faulty pixels", "logarithmic")
+draw_measure(axes[2], purity, "purity")
+draw_measure(axes[3], preservation, "preservation")
+axes[3].set_yticklabels([])
+figure.legend(*axes[2].get_legend_handles_labels(), loc="outside upper right", ncols=4)
+plt.show()
