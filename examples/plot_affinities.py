@@ -32,7 +32,7 @@ from sklearn.neighbors import NearestNeighbors
 from eosparse import entropic_affinities
 
 N_IMAGES, N_SAMPLES = 250, 4
-COLOURS = "#D55E00", "#0072B2", "#009E73", "#CC79A7"  # told apart with any colour vision
+STYLES = ("o", "#D55E00"), ("D", "#0072B2"), ("s", "#009E73"), ("^", "#CC79A7")
 
 
 def forgiving(A, B):
@@ -119,29 +119,30 @@ def draw_map(ax, data, name):
     ax.scatter(*positions.T, s=0)  # sets the limits
     for position, digit in zip(positions, digits, strict=True):
         colour = plt.colormaps["tab10"](int(digit))
-        ax.text(*position, str(digit), color=colour, size=7, ha="center", va="center")
+        ax.text(*position, str(digit), color=colour, size=8, ha="center", va="center")
     ax.set(title=f"Faulty pixels, {name}", xticks=[], yticks=[])
     ax.set_xlabel(f"purity {purity[data, name][-1]:.2f} in this map")
 
 
 def draw_measure(ax, values, label):
-    for shift, (name, colour) in enumerate(zip(ERRORS, COLOURS, strict=True)):
+    for shift, (name, (marker, colour)) in enumerate(zip(ERRORS, STYLES, strict=True)):
         samples = np.array([values[data, name] for data in SAMPLES])
         widths = student.ppf(0.975, N_SAMPLES - 1) * samples.std(axis=1, ddof=1) / N_SAMPLES**0.5
         places = np.arange(len(SAMPLES)) + 0.16 * (shift - 1.5)
-        ax.errorbar(samples.mean(axis=1), places, xerr=widths, fmt="o", color=colour, label=name)
-    ax.set(xlabel=label, xlim=(0, 1), yticks=range(len(SAMPLES)), yticklabels=SAMPLES)
+        means = samples.mean(axis=1)
+        ax.errorbar(means, places, xerr=widths, fmt=marker, color=colour, label=name)
+    ax.set(xlabel=label, xlim=(0, 1), xticks=[0.2, 0.4, 0.6, 0.8])
+    ax.set(yticks=range(len(SAMPLES)), yticklabels=SAMPLES)
     ax.invert_yaxis()
     ax.grid(axis="x", alpha=0.3)
 
 
-figure, axes = plt.subplots(
-    1, 4, figsize=(14, 4.6), width_ratios=[1.15, 1.15, 0.9, 0.9], layout="constrained"
-)
-draw_map(axes[0], "faulty pixels", "squared distance")
-draw_map(axes[1], "faulty pixels", "logarithmic")
-draw_measure(axes[2], purity, "purity")
-draw_measure(axes[3], preservation, "preservation")
-axes[3].set_yticklabels([])
-figure.legend(*axes[2].get_legend_handles_labels(), loc="outside upper right", ncols=4)
+figure, axes = plt.subplots(2, 2, figsize=(9, 8), height_ratios=[1.3, 1], layout="constrained")
+draw_map(axes[0, 0], "faulty pixels", "squared distance")
+draw_map(axes[0, 1], "faulty pixels", "logarithmic")
+draw_measure(axes[1, 0], purity, "purity")
+draw_measure(axes[1, 1], preservation, "preservation")
+axes[1, 1].set_yticklabels([])
+handles = axes[1, 0].get_legend_handles_labels()
+figure.legend(*handles, loc="outside lower center", ncols=4, frameon=False)
 plt.show()
