@@ -35,7 +35,7 @@ N_IMAGES, N_SAMPLES = 250, 4
 STYLES = ("o", "#D55E00"), ("D", "#0072B2"), ("s", "#009E73"), ("^", "#CC79A7")
 
 
-def forgiving(A, B):
+def logarithmic(A, B):
     """Sum up log(1 + (a-b)²/s²), where s is one standard deviation of all entries."""
     errors, scale = np.zeros((len(A), len(B))), B.std()
     for a, b in zip(A.T / scale, B.T / scale, strict=True):
@@ -47,7 +47,7 @@ ERRORS = {
     "squared distance": "sqeuclidean",
     "cosine": "cosine",
     "Manhattan": "manhattan",
-    "logarithmic": forgiving,
+    "logarithmic": logarithmic,
 }
 
 

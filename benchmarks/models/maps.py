@@ -1,7 +1,7 @@
 """Maps of affinities by four errors: on images as they are and damaged, and on Pollen's cells.
 
 The errors are the same for all data and were fixed beforehand: t-SNE's squared distance and three
-that people take where it fails. No error has a number to tune; the forgiving one's scale is one
+that people take where it fails. No error has a number to tune; the logarithmic one's scale is one
 standard deviation of all entries. All maps of a repetition show the same rows, at the same
 perplexity, by the same optimiser. They are judged by
 
@@ -82,7 +82,7 @@ SAMPLES: dict[str, Callable[[np.random.Generator], Sample]] = {
 }
 
 
-def forgiving(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def logarithmic(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Cauchy's error in units of one standard deviation of all entries."""
     scale = B.std()
     errors = np.zeros((len(A), len(B)))
@@ -95,7 +95,7 @@ ERRORS: dict[str, Any] = {
     "squared distance": "sqeuclidean",
     "Manhattan": "manhattan",
     "cosine": "cosine",
-    "forgiving": forgiving,
+    "logarithmic": logarithmic,
 }
 
 
