@@ -1,5 +1,10 @@
 """Entropic Outlier Sparsification: learn from data in which some rows are wrong, and find them."""
 
+from eosparse.affinities import (
+    EntropicAffinities,
+    UnreachedPerplexityWarning,
+    entropic_affinities,
+)
 from eosparse.core import CollapseError, Status
 from eosparse.estimators import (
     AlphaPath,
@@ -24,11 +29,14 @@ __all__ = [
     "EOSClassifier",
     "EOSDetector",
     "EOSRegressor",
+    "EntropicAffinities",
     "LabelIssues",
     "LostClassWarning",
     "MaskingWarning",
     "SPAClassifier",
     "Status",
+    "UnreachedPerplexityWarning",
+    "entropic_affinities",
     "find_label_issues",
     "open_rows",
 ]
