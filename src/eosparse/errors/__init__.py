@@ -2,6 +2,8 @@
 
 from eosparse.errors import fused
 from eosparse.errors.box_starts import bisected
+from eosparse.errors.clusters import ClusterError, ClusterSums, squared_distances
+from eosparse.errors.custom import CustomError, WeightedRows
 from eosparse.errors.efficiency import (
     coupling_for_efficiency,
     covariance_parameters,
@@ -21,6 +23,8 @@ from eosparse.errors.gaussian import (
     weighted_moments,
 )
 from eosparse.errors.learner import Fitted, LearnerError, NumberedRows, RowWeights
+from eosparse.errors.linear import Line, LinearError
+from eosparse.errors.mixture import Mixture, MixtureError, MixtureMoments
 from eosparse.errors.shrinkage import effective_dimension, oas_shrinkage
 from eosparse.errors.spa import Boxes, BoxLabelError, BoxSums, Labelled, SPAError, box_sums
 from eosparse.errors.starts import (
@@ -29,6 +33,7 @@ from eosparse.errors.starts import (
     centre_and_spread,
     weighted_quantiles,
 )
+from eosparse.errors.subspace import Plane, SubspaceError
 
 __all__ = [
     "STRUCTURES",
@@ -36,18 +41,29 @@ __all__ = [
     "BoxSums",
     "Boxes",
     "Candidate",
+    "ClusterError",
+    "ClusterSums",
+    "CustomError",
     "Fitted",
     "GaussianError",
     "Labelled",
     "LearnerError",
+    "Line",
+    "LinearError",
+    "Mixture",
+    "MixtureError",
+    "MixtureMoments",
     "Moments",
     "Normal",
     "NumberedRows",
+    "Plane",
     "RowWeights",
     "SPAError",
     "SingularFitError",
     "StartSearch",
     "Structure",
+    "SubspaceError",
+    "WeightedRows",
     "bisected",
     "box_sums",
     "centre_and_spread",
@@ -60,6 +76,7 @@ __all__ = [
     "largest_stable_coupling",
     "largest_uncaptured_coupling",
     "oas_shrinkage",
+    "squared_distances",
     "times_transposed",
     "weighted_moments",
     "weighted_quantiles",
