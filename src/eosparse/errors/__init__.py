@@ -2,6 +2,7 @@
 
 from eosparse.errors import fused
 from eosparse.errors.box_starts import bisected
+from eosparse.errors.cluster_starts import cluster_starts
 from eosparse.errors.clusters import ClusterError, ClusterSums, squared_distances
 from eosparse.errors.custom import CustomError, WeightedRows
 from eosparse.errors.efficiency import (
@@ -34,6 +35,7 @@ from eosparse.errors.starts import (
     weighted_quantiles,
 )
 from eosparse.errors.subspace import Plane, SubspaceError
+from eosparse.errors.subspace_starts import spatial_median, subspace_starts
 
 __all__ = [
     "STRUCTURES",
@@ -68,6 +70,7 @@ __all__ = [
     "box_sums",
     "centre_and_spread",
     "centred_moments",
+    "cluster_starts",
     "coupling_for_efficiency",
     "covariance_parameters",
     "effective_dimension",
@@ -76,7 +79,9 @@ __all__ = [
     "largest_stable_coupling",
     "largest_uncaptured_coupling",
     "oas_shrinkage",
+    "spatial_median",
     "squared_distances",
+    "subspace_starts",
     "times_transposed",
     "weighted_moments",
     "weighted_quantiles",
