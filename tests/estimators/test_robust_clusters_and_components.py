@@ -214,6 +214,19 @@ class TestBoth:
         with pytest.warns(ConvergenceWarning, match="max_iter=2"):
             clone(estimator).set_params(max_iter=2, tol=0.0, alpha=3.0).fit(self.table())
 
+    def test_one_row_may_lie_out_of_range(self, estimator):
+        """Its square overflows, which is far enough to know."""
+        X = self.table()
+        X[7] = [1e200, -1e180, 3.0]
+        model = clone(estimator).fit(X)
+        assert model.is_outlier_[7]
+        assert model.weights_[7] == 0.0
+
+    @pytest.mark.parametrize("unit", [1e-150, 1e150])
+    def test_most_rows_may_not(self, estimator, unit):
+        with pytest.raises(ValueError, match="out of the range of floats"):
+            clone(estimator).fit(unit * self.table())
+
     def test_equal_rows(self, estimator):
         """Nothing lies off: all rows weigh alike."""
         model = clone(estimator)
@@ -236,6 +249,18 @@ def test_more_clusters_than_rows_are_refused():
 def test_more_components_than_columns_are_refused():
     with pytest.raises(ValueError, match="n_components=3 is more than the columns"):
         EOSPCA(3).fit(np.arange(10.0).reshape(5, 2))
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(60, 300), (200, 300), (100, 50)])
+def test_few_rows_do_not_keep_the_subspace_to_themselves(n_rows, n_columns):
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(n_columns, 2)))[0]
+    X = rng.normal(size=(n_rows, 2)) * [9, 6] @ basis.T + rng.normal(0, 0.1, (n_rows, n_columns))
+    model = EOSPCA(2).fit(X)
+    assert model.effective_sample_size_ > 0.85 * n_rows
+    assert model.noise_variance_ == pytest.approx(0.01, rel=0.15)
+    X[:6] += rng.normal(0, 2, (6, n_columns))
+    np.testing.assert_array_equal(np.flatnonzero(EOSPCA(2).fit(X).is_outlier_), np.arange(6))
 
 
 def test_exact_relations_are_exact():

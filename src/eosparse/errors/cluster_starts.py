@@ -25,6 +25,8 @@ from eosparse.errors.starts import weighted_quantiles
 
 # Shares of the rows among which centres are looked for, densest first.
 _KEPT = (1.0, 0.75, 0.5)
+# Deviations whose squares may overflow start nothing.
+_FARTHEST = 1e130
 # The part of an average cluster that has to be near a row for it not to be alone.
 _COMPANY = 0.1
 
@@ -42,14 +44,16 @@ def cluster_starts(values: FloatArray, mass: FloatArray, n_clusters: int) -> Ite
     """
     # In an order of their own: two rows that are each other's neighbours are equally alone.
     order = np.lexsort(values.T[::-1])
-    order = order[mass[order] > 0]
+    near = np.abs(values - weighted_quantiles(values, mass, (0.5,))[0]).max(axis=1) < _FARTHEST
+    order = order[(mass[order] > 0) & near[order]]
     values, mass = values[order], mass[order]
     sparsity = _sparsity(values, mass, n_clusters)
     for share in _KEPT:
         kept = sparsity <= weighted_quantiles(sparsity, mass, (share,))[0]
         yield bisected(values[kept], mass[kept], n_clusters)
         yield _far_apart(values[kept], sparsity[kept], n_clusters, np.sqrt)
-    unit = np.maximum(sparsity, 1e-9 * max(float(sparsity.max()), 1e-300))
+    # Where every row has its double, none is alone, and the distance itself decides.
+    unit = np.maximum(sparsity, 1e-9 * float(sparsity.max()) or 1.0)
     yield _far_apart(values, sparsity, n_clusters, lambda squares: np.sqrt(squares) / unit)
 
 

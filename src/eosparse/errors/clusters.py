@@ -93,6 +93,15 @@ def squared_distances(block: FloatArray, centres: FloatArray) -> FloatArray:
     """
     distances = np.empty((len(block), len(centres)))
     for k, centre in enumerate(centres):
-        gap = block - centre
-        np.einsum("ij,ij->i", gap, gap, out=distances[:, k])
+        distances[:, k] = squared_norms(block - centre)
     return distances
+
+
+def squared_norms(gaps: FloatArray) -> FloatArray:
+    """Return the squared length of each row; one too large for a float is the largest float.
+
+    Such a row has no weight, so that no more need be known of it.
+    """
+    with np.errstate(over="ignore"):
+        squares: FloatArray = np.einsum("ij,ij->i", gaps, gaps)
+    return np.minimum(squares, np.finfo(np.float64).max, out=squares)

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from eosparse.core import FloatArray
+from eosparse.errors.clusters import squared_norms
 from eosparse.errors.gaussian import Moments, weighted_moments
 
 
@@ -67,9 +68,7 @@ class SubspaceError:
 
     def errors(self, block: FloatArray, theta: Plane) -> FloatArray:
         """Return the squared distance of each row to the subspace."""
-        residuals = theta.residuals(block)
-        errors: FloatArray = np.einsum("ij,ij->i", residuals, residuals)
-        return errors
+        return squared_norms(theta.residuals(block))
 
     def statistics(
         self,

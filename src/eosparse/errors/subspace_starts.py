@@ -17,6 +17,8 @@ from eosparse.errors.starts import weighted_quantiles
 from eosparse.errors.subspace import Plane, SubspaceError
 
 _STEPS_TO_MEDIAN = 100
+# Rows farther out have squares that may overflow: there is no classical subspace.
+_FARTHEST = 1e130
 
 
 def subspace_starts(values: FloatArray, mass: FloatArray, model: SubspaceError) -> Iterator[Plane]:
@@ -30,10 +32,11 @@ def subspace_starts(values: FloatArray, mass: FloatArray, model: SubspaceError) 
     >>> [guess.components[0].round(6).tolist() for guess in guesses]
     [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]
     """
-    yield model.solve(model.statistics(values, mass))
     middle = spatial_median(values, mass)
     centred = values - middle
-    lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred))
+    lengths = _lengths(centred)
+    if lengths.max() < _FARTHEST:
+        yield model.solve(model.statistics(values, mass))
     near = lengths <= weighted_quantiles(lengths, mass, (0.5,))[0]
     directions = np.divide(
         centred, lengths[:, None], out=np.zeros_like(centred), where=lengths[:, None] > 0
@@ -55,7 +58,7 @@ def spatial_median(values: FloatArray, mass: FloatArray) -> FloatArray:
     """
     point: FloatArray = weighted_quantiles(values, mass, (0.5,))[0]
     for _ in range(_STEPS_TO_MEDIAN):
-        distances = np.sqrt(np.square(values - point).sum(axis=1))
+        distances = _lengths(values - point)
         typical = float(weighted_quantiles(distances, mass, (0.5,))[0])
         if typical == 0.0:
             return point
@@ -66,3 +69,11 @@ def spatial_median(values: FloatArray, mass: FloatArray) -> FloatArray:
             return moved
         point = moved
     return point
+
+
+def _lengths(gaps: FloatArray) -> FloatArray:
+    """Return the length of each row, also where its square would overflow."""
+    largest = np.abs(gaps).max(axis=1)
+    unit = np.where(largest > 0, largest, 1.0)
+    lengths: FloatArray = unit * np.sqrt(np.square(gaps / unit[:, None]).sum(axis=1))
+    return lengths

@@ -28,7 +28,13 @@ from eosparse.core import (
     alternate,
     optimal_weights,
 )
-from eosparse.errors import coupling_for_efficiency, weighted_moments, weighted_quantiles
+from eosparse.errors import (
+    Moments,
+    coupling_for_efficiency,
+    squared_distances,
+    weighted_moments,
+    weighted_quantiles,
+)
 from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import check_number, check_whole
 from eosparse.estimators.read_out import mass_beyond
@@ -39,6 +45,8 @@ from eosparse.rows import DaskRows, FileRows, MemoryRows, Table
 Theta = TypeVar("Theta")
 
 AUTO_EFFICIENCY = 0.9
+# With a handful of rows for each parameter nothing is safe; this keeps α finite.
+_LEAST_EXCESS = 1.5
 # Passes over the sample for a first guess of σ, and how often that is refined.
 _GUESSING_PASSES, _REFINEMENTS = 10, 8
 _SAMPLE_PASSES = 200
@@ -56,6 +64,8 @@ class Problem(Generic[Theta]):
         The error.
     n_directions : int
         p, at least 1.
+    n_determining : int
+        k, the number of rows through which some θ passes exactly.
     alpha : float or "auto"
         Regularisation.
     efficiency, tol, max_iter
@@ -68,6 +78,7 @@ class Problem(Generic[Theta]):
 
     model: ErrorModel[FloatArray, Theta, Any]
     n_directions: int
+    n_determining: int
     alpha: float | Literal["auto"]
     efficiency: float
     tol: float
@@ -77,6 +88,7 @@ class Problem(Generic[Theta]):
 
     def fit(self, table: Table, sample: MemoryRows, starts: Iterable[Theta]) -> DistanceFit[Theta]:
         """Choose α and the best start on a sample, and go on with all rows."""
+        check_units(sample.values)
         bench = _Bench(self, sample)
         start, alpha = bench.chosen(list(starts))
         result = alternate(self.model, table, alpha, start, tol=self.tol, max_iter=self.max_iter)
@@ -99,7 +111,7 @@ class _Bench(Generic[Theta]):
     def rounding(self) -> float:
         """Error that is mere rounding."""
         middle = weighted_quantiles(self.sample.values, self.mass, (0.5,))[0]
-        squares = np.square(self.sample.values - middle).sum(axis=1)
+        squares = squared_distances(self.sample.values, middle[None])[:, 0]
         typical = float(weighted_quantiles(squares, self.mass, (0.5,))[0]) or float(squares.max())
         away = float(np.square(middle).sum())  # columns far from zero have lost digits already
         return max(_ROUNDING * typical, 1e-30 * away, 1e-290)
@@ -120,8 +132,7 @@ class _Bench(Generic[Theta]):
         """Return the α at which starts are compared."""
         p, wanted = self.problem.n_directions, self.problem.efficiency
         other = min(wanted, self.problem.comparing)
-        odds = [1 / coupling_for_efficiency(efficiency, p) - 1 for efficiency in (other, wanted)]
-        return alpha * odds[0] / odds[1]
+        return alpha * self.odds(other, p) / self.odds(wanted, p)
 
     def guess(self, theta: Theta) -> tuple[Theta, float]:
         """Return a start that has settled a little, and α from the median of its errors."""
@@ -145,7 +156,7 @@ class _Bench(Generic[Theta]):
         for _ in range(_REFINEMENTS):
             theta = self.settled(theta, alpha, _SAMPLE_PASSES).last
             errors, weights = self.judged(theta, alpha)
-            law = _law(weighted_moments(errors[:, None], weights, diagonal=True), alpha)
+            law = _law(_error_moments(errors, weights), alpha)
             before = alpha
             alpha = self.alpha(law.scale, min(2 * law.shape, self.problem.n_directions))
             if abs(alpha - before) <= 1e-3 * alpha:
@@ -154,8 +165,20 @@ class _Bench(Generic[Theta]):
 
     def alpha(self, scale: float, n_directions: float) -> float:
         """Return α for an error that is `scale` times a gamma variable, 2σ² for squares."""
-        c = coupling_for_efficiency(self.problem.efficiency, max(n_directions, 1.0))
-        return max(scale * (1 - c) / c, self.rounding)
+        return max(scale * self.odds(self.problem.efficiency, n_directions), self.rounding)
+
+    def odds(self, efficiency: float, n_directions: float) -> float:
+        """Return α/2σ² for an efficiency, or the least at which rows cannot keep θ to themselves.
+
+        As many rows as determine θ, k, can have it pass through them, with errors of zero and
+        ``Z ≥ k``. Where half of the n rows belong, the proper solution has about
+        ``Z = n/2 (1 + 2σ²/α)^(-p/2)``, which shall be at least twice as much.
+        """
+        p = max(n_directions, 1.0)
+        c = coupling_for_efficiency(efficiency, p)
+        excess = float(self.mass.sum()) / 2 / (2 * self.problem.n_determining)
+        least = 1 / np.expm1(2 / p * np.log(max(excess, _LEAST_EXCESS)))
+        return float(max(1 / c - 1, least))
 
     def best(self, starts: list[Theta], alpha: float) -> Theta:
         """Return the solution with the lowest objective, if possible a full one of a majority."""
@@ -170,7 +193,7 @@ class _Bench(Generic[Theta]):
         A tight group of outliers has small errors, but most rows lie beyond what it calls usual.
         """
         errors, weights = self.judged(result.last, result.alpha)
-        law = _law(weighted_moments(errors[:, None], weights, diagonal=True), result.alpha)
+        law = _law(_error_moments(errors, weights), result.alpha)
         usual = errors <= max(float(law.distance_at(np.array([0.01]))[0]), self.rounding)
         total = float(self.mass.sum())
         return float(self.mass @ usual) >= 0.5 * total and self.problem.is_full(
@@ -230,7 +253,7 @@ class DistanceFit(Generic[Theta]):
 
         def one(block: FloatArray, prior: FloatArray | None) -> Any:
             weights = self.weights(block) * (1.0 if prior is None else prior)
-            return weighted_moments(block[:, None], weights, diagonal=True)
+            return _error_moments(block, weights)
 
         return _law(errors.fold(one), self.result.alpha)
 
@@ -245,9 +268,29 @@ class DistanceFit(Generic[Theta]):
         return max(float(law.distance_at(np.array([level]))[0]), self.rounding)
 
 
+def _error_moments(errors: FloatArray, weights: FloatArray) -> Moments:
+    """Weighted moments of errors; those of rows without weight may be too large to be squared."""
+    present = weights > 0
+    return weighted_moments(errors[present, None], weights[present], diagonal=True)
+
+
 def _law(moments: Any, alpha: float) -> FittedGamma:
     """Fit the law of errors to their weighted moments: the weights tilted it by 1/α."""
     return FittedGamma.of_weighted(float(moments.mean[0]), float(moments.scatter[0]), 1 / alpha)
+
+
+def check_units(values: FloatArray) -> None:
+    """Raise where the squares of most deviations leave the range of floats."""
+    middle = np.median(values, axis=0)
+    spread = float(np.median(np.abs(values - middle).max(axis=1)))
+    if spread != 0.0 and not _SMALLEST_SPREAD < spread < 1 / _SMALLEST_SPREAD:
+        raise ValueError(
+            f"rows of X deviate by about {spread:.3g}, whose square is out of the range of floats: "
+            "use another unit, or scale the columns."
+        )
+
+
+_SMALLEST_SPREAD = 1e-120
 
 
 class WeighsRows(BaseEstimator):  # type: ignore[misc]  # sklearn has no types

@@ -42,7 +42,8 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         Regularisation, in squared units of the columns. "auto" is ``2σ²(1-c)/c`` with
         ``c = sqrt(1 - efficiency^(2/(p+2)))``, at which centres of Gaussian clusters with the
         variance σ² in each of p directions keep that efficiency. σ and p are those of the gamma law
-        that the weighted errors follow, found together with α from the median error on.
+        that the weighted errors follow, found together with α from the median error on. With few
+        rows for many columns it is larger, lest single rows keep centres to themselves.
     efficiency : float in (0, 1), default=0.9
         Efficiency behind alpha="auto": the variance of a mean divided by that of a centre, on rows
         without outliers. Lower values resist more.
@@ -89,7 +90,9 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     -----
     Starts are deterministic (`eosparse.errors.cluster_starts`); of several the one with the lowest
     objective is kept whose clusters are not empty. Distances are Euclidean: scale the columns.
-    A group of outliers as large and as dense as a cluster is a cluster; give it one.
+    A group of outliers as large and as dense as a cluster is a cluster; give it one. Conversely, a
+    cluster with less than about a tenth of the rows of the largest may be taken for outliers if
+    there are as many centres as clusters: splitting the largest then lowers the objective more.
 
     Examples
     --------
@@ -155,6 +158,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         problem = Problem(
             model=ClusterError(),
             n_directions=table.n_features,
+            n_determining=self.n_clusters,
             alpha=self.alpha,
             efficiency=self.efficiency,
             tol=self.tol,
@@ -166,7 +170,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             sample = self._sample(table)
             mass = sample.prior if sample.prior is not None else np.ones(len(sample.values))
             starts = cluster_starts(sample.values, mass, self.n_clusters)
-            filled = [_filled(start, self.n_clusters) for start in starts]
+            filled = (_filled(start, self.n_clusters) for start in starts)
             self._keep(_in_order(problem.fit(table, sample, filled)), table)
         self._centres: FloatArray = self._fit_.result.theta
         self._warn_of_equal_centres()

@@ -45,7 +45,8 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
         ``c = sqrt(1 - efficiency^(2/(p+2)))``, at which location and directions keep that
         efficiency if the noise off the subspace is Gaussian with variance σ² in each of p
         directions. σ and p are those of the gamma law that the weighted errors follow, found
-        together with α from the median error on.
+        together with α from the median error on. With few rows for many columns it is larger, lest
+        single rows keep the subspace to themselves.
     efficiency : float in (0, 1), default=0.9
         Efficiency behind alpha="auto". Lower values resist more.
     fdr : float, default=0.01
@@ -162,6 +163,7 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
         problem = Problem(
             model=model,
             n_directions=max(table.n_features - self.n_components, 1),
+            n_determining=self.n_components + 1,
             alpha=self.alpha,
             efficiency=self.efficiency,
             tol=self.tol,
