@@ -73,6 +73,22 @@ def test_centres_keep_the_stated_efficiency():
     assert 0.8 < theirs / ours < 1.0
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_p_values_of_clean_rows_are_calibrated(size):
+    """200 tables' worth of rows would tell 1 % from 1.1; these tell it from 0.6 and 1.5."""
+    rng = np.random.default_rng(6)
+    below = []
+    for _ in range(8):
+        centres = 10 * rng.normal(size=(size, 6))
+        X = centres[rng.integers(size, size=700)] + rng.normal(size=(700, 6))
+        below.append(np.mean(EOSKMeans(size).fit(X).p_values(X) < 0.01))
+        X = rng.normal(size=(700, size)) @ (9 * rng.normal(size=(size, 6)))
+        X += rng.normal(size=(700, 6))
+        below.append(np.mean(EOSPCA(size).fit(X).p_values(X) < 0.01))
+    assert 0.006 < np.mean(below[::2]) < 0.015
+    assert 0.006 < np.mean(below[1::2]) < 0.015
+
+
 def test_a_large_alpha_is_ordinary_learning():
     X, _, _ = clusters(0.0)
     ours, theirs = EOSKMeans(3, alpha=1e9).fit(X), KMeans(3, n_init=10, random_state=0).fit(X)
@@ -144,6 +160,10 @@ class TestBoth:
         again = pickle.loads(pickle.dumps(there))
         np.testing.assert_array_equal(
             np.asarray(again.score_samples(storage(X))), np.asarray(there.score_samples(storage(X)))
+        )
+
+        np.testing.assert_allclose(
+            np.asarray(there.p_values(storage(X))), here.p_values(X), rtol=1e-4, atol=1e-12
         )
 
     def test_what_is_said_of_training_rows(self, estimator, storage):

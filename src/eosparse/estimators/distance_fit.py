@@ -40,7 +40,7 @@ from eosparse.estimators.parameters import check_number, check_whole
 from eosparse.estimators.read_out import mass_beyond
 from eosparse.estimators.table_input import new_table
 from eosparse.inference import FittedGamma, rejected_mass
-from eosparse.rows import DaskRows, FileRows, MemoryRows, Table
+from eosparse.rows import Chained, DaskRows, FileRows, MemoryRows, Table
 
 Theta = TypeVar("Theta")
 
@@ -345,6 +345,17 @@ class WeighsRows(BaseEstimator):  # type: ignore[misc]  # sklearn has no types
         check_is_fitted(self, "offset_")
         table = new_table(self, X)
         return table.mapped(Negative(self._fit_.errors)).column(table.dtype)
+
+    def p_values(self, X: Any) -> Any:
+        """Return the chance of an error at least as large, for a row that belongs.
+
+        By the gamma law of the weighted errors: right if rows scatter about like a Gaussian.
+        """
+        check_is_fitted(self, "offset_")
+        table = new_table(self, X)
+        return table.mapped(Chained(self._fit_.errors, self._training.law.p_values)).column(
+            table.dtype
+        )
 
 
 @dataclass(frozen=True)
