@@ -2,10 +2,12 @@
 
 from eosparse.core import CollapseError, Status
 from eosparse.estimators import (
+    EOSPCA,
     AlphaPath,
     DegenerateDataWarning,
     EOSClassifier,
     EOSDetector,
+    EOSKMeans,
     EOSRegressor,
     LabelIssues,
     LostClassWarning,
@@ -18,11 +20,13 @@ from eosparse.rows import open_rows
 __version__ = "0.1.0"
 
 __all__ = [
+    "EOSPCA",
     "AlphaPath",
     "CollapseError",
     "DegenerateDataWarning",
     "EOSClassifier",
     "EOSDetector",
+    "EOSKMeans",
     "EOSRegressor",
     "LabelIssues",
     "LostClassWarning",

@@ -5,7 +5,14 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eosparse import EOSClassifier, EOSDetector, EOSRegressor, SPAClassifier
+from eosparse import (
+    EOSPCA,
+    EOSClassifier,
+    EOSDetector,
+    EOSKMeans,
+    EOSRegressor,
+    SPAClassifier,
+)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -21,6 +28,10 @@ from eosparse import EOSClassifier, EOSDetector, EOSRegressor, SPAClassifier
         EOSClassifier(alpha=1.0),
         EOSRegressor(),
         EOSRegressor(Ridge(), loss="absolute"),
+        EOSKMeans(),
+        EOSKMeans(3, alpha=5.0),
+        EOSPCA(),
+        EOSPCA(1, efficiency=0.7),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

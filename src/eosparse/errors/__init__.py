@@ -2,6 +2,9 @@
 
 from eosparse.errors import fused
 from eosparse.errors.box_starts import bisected
+from eosparse.errors.cluster_starts import cluster_starts
+from eosparse.errors.clusters import ClusterError, ClusterSums, squared_distances
+from eosparse.errors.custom import CustomError, WeightedRows
 from eosparse.errors.efficiency import (
     coupling_for_efficiency,
     covariance_parameters,
@@ -21,6 +24,8 @@ from eosparse.errors.gaussian import (
     weighted_moments,
 )
 from eosparse.errors.learner import Fitted, LearnerError, NumberedRows, RowWeights
+from eosparse.errors.linear import Line, LinearError
+from eosparse.errors.mixture import Mixture, MixtureError, MixtureMoments
 from eosparse.errors.shrinkage import effective_dimension, oas_shrinkage
 from eosparse.errors.spa import Boxes, BoxLabelError, BoxSums, Labelled, SPAError, box_sums
 from eosparse.errors.starts import (
@@ -29,6 +34,8 @@ from eosparse.errors.starts import (
     centre_and_spread,
     weighted_quantiles,
 )
+from eosparse.errors.subspace import Plane, SubspaceError
+from eosparse.errors.subspace_starts import spatial_median, subspace_starts
 
 __all__ = [
     "STRUCTURES",
@@ -36,22 +43,34 @@ __all__ = [
     "BoxSums",
     "Boxes",
     "Candidate",
+    "ClusterError",
+    "ClusterSums",
+    "CustomError",
     "Fitted",
     "GaussianError",
     "Labelled",
     "LearnerError",
+    "Line",
+    "LinearError",
+    "Mixture",
+    "MixtureError",
+    "MixtureMoments",
     "Moments",
     "Normal",
     "NumberedRows",
+    "Plane",
     "RowWeights",
     "SPAError",
     "SingularFitError",
     "StartSearch",
     "Structure",
+    "SubspaceError",
+    "WeightedRows",
     "bisected",
     "box_sums",
     "centre_and_spread",
     "centred_moments",
+    "cluster_starts",
     "coupling_for_efficiency",
     "covariance_parameters",
     "effective_dimension",
@@ -60,6 +79,9 @@ __all__ = [
     "largest_stable_coupling",
     "largest_uncaptured_coupling",
     "oas_shrinkage",
+    "spatial_median",
+    "squared_distances",
+    "subspace_starts",
     "times_transposed",
     "weighted_moments",
     "weighted_quantiles",

@@ -164,14 +164,14 @@ def _guarded_level(fit: GaussianFit, law: DistanceLaw, uncorrected: Table, fdr: 
     guarded = fdr / TAIL_GUARD
 
     def count(levels: FloatArray) -> FloatArray:
-        return _mass_beyond(uncorrected, _training_distance(fit, law, levels))
+        return mass_beyond(uncorrected, _training_distance(fit, law, levels))
 
     rejected = rejected_mass(count, uncorrected.mass, guarded)
     # What the next row would have needed: with nothing rejected, the level of a first one.
     return guarded * max(rejected, 1.0) / uncorrected.mass
 
 
-def _mass_beyond(uncorrected: Table, cuts: FloatArray) -> FloatArray:
+def mass_beyond(uncorrected: Table, cuts: FloatArray) -> FloatArray:
     """Return the mass of the rows beyond each cut."""
 
     def one(distances: FloatArray, prior: FloatArray | None) -> FloatArray:
@@ -191,11 +191,11 @@ def _farthest_share(uncorrected: Table, share: float) -> float:
     """Half-way between the last kept and the first flagged distance."""
     wanted = share * uncorrected.mass * (1 + 1e-12)
     low, high = 0.0, _around(uncorrected, np.inf).below
-    if _mass_beyond(uncorrected, np.zeros(1))[0] <= wanted:
+    if mass_beyond(uncorrected, np.zeros(1))[0] <= wanted:
         high = low
     while high - low > 1e-14 * high:
         cuts = np.linspace(low, high, _N_CUTS + 1)
-        is_enough = _mass_beyond(uncorrected, cuts[1:]) <= wanted
+        is_enough = mass_beyond(uncorrected, cuts[1:]) <= wanted
         first = int(np.argmax(is_enough))  # of the last one it is certain
         if (cuts[first], cuts[first + 1]) == (low, high):
             break
