@@ -1,9 +1,10 @@
 """Error functions g(x, θ), one model per file."""
 
 from eosparse.errors import fused
+from eosparse.errors.answers import Answers
 from eosparse.errors.box_starts import bisected
 from eosparse.errors.cluster_starts import cluster_starts
-from eosparse.errors.clusters import ClusterError, ClusterSums, squared_distances
+from eosparse.errors.clusters import ClusterError, ClusterSums
 from eosparse.errors.custom import CustomError, WeightedRows
 from eosparse.errors.efficiency import (
     coupling_for_efficiency,
@@ -24,7 +25,8 @@ from eosparse.errors.gaussian import (
     weighted_moments,
 )
 from eosparse.errors.learner import Fitted, LearnerError, NumberedRows, RowWeights
-from eosparse.errors.linear import Line, LinearError
+from eosparse.errors.lengths import spatial_median, squared_distances
+from eosparse.errors.linear import Line, LinearError, least_absolute_residuals
 from eosparse.errors.mixture import Mixture, MixtureError, MixtureMoments
 from eosparse.errors.shrinkage import effective_dimension, oas_shrinkage
 from eosparse.errors.spa import Boxes, BoxLabelError, BoxSums, Labelled, SPAError, box_sums
@@ -35,10 +37,10 @@ from eosparse.errors.starts import (
     weighted_quantiles,
 )
 from eosparse.errors.subspace import Plane, SubspaceError
-from eosparse.errors.subspace_starts import spatial_median, subspace_starts
 
 __all__ = [
     "STRUCTURES",
+    "Answers",
     "BoxLabelError",
     "BoxSums",
     "Boxes",
@@ -78,10 +80,10 @@ __all__ = [
     "has_lost_digits",
     "largest_stable_coupling",
     "largest_uncaptured_coupling",
+    "least_absolute_residuals",
     "oas_shrinkage",
     "spatial_median",
     "squared_distances",
-    "subspace_starts",
     "times_transposed",
     "weighted_moments",
     "weighted_quantiles",

@@ -20,7 +20,7 @@ import numpy as np
 
 from eosparse.core import FloatArray
 from eosparse.errors.box_starts import bisected
-from eosparse.errors.clusters import squared_distances
+from eosparse.errors.lengths import squared_distances
 from eosparse.errors.starts import weighted_quantiles
 
 # Shares of the rows among which centres are looked for, densest first.

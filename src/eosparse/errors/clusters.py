@@ -10,11 +10,14 @@ its centre. With K = 1, EOS is Gaussian mean shift with the squared bandwidth α
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray
+from eosparse.errors.cluster_starts import cluster_starts
+from eosparse.errors.lengths import squared_distances
 from eosparse.errors.spa import sums_by_class
 
 
@@ -44,6 +47,8 @@ class ClusterError:
 
     Attributes
     ----------
+    n_clusters : int or None
+        K, for the starts; None is 8, or one for ten rows if that is fewer.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
 
@@ -59,6 +64,7 @@ class ClusterError:
     [0.5, 10.5]
     """
 
+    n_clusters: int | None = None
     smallest_size: float = 1.0
 
     def errors(self, block: FloatArray, theta: FloatArray) -> FloatArray:
@@ -85,23 +91,38 @@ class ClusterError:
         """Return the number of the nearest centre of each row."""
         return np.asarray(squared_distances(block, theta).argmin(axis=1))
 
+    def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> ClusterError:  # noqa: ARG002  # as other models'
+        """Return the model with its number of clusters, checked."""
+        if self.n_clusters is None:
+            return replace(self, n_clusters=int(min(8, max(n_rows // 10, 1))))
+        n_present = int(np.count_nonzero(mass))
+        if self.n_clusters > n_present:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the n_samples={n_present} rows."
+            )
+        return self
 
-def squared_distances(block: FloatArray, centres: FloatArray) -> FloatArray:
-    """Return the squared distance of each row to each centre.
+    def starts(self, values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
+        """Yield guesses; centres are repeated where too few rows are distinct."""
+        size = self.n_determining(values.shape[1])
+        for start in cluster_starts(values, mass, size):
+            yield start[np.arange(size) % len(start)]
 
-    From differences: expanding the square would lose the digits of tight clusters far apart.
-    """
-    distances = np.empty((len(block), len(centres)))
-    for k, centre in enumerate(centres):
-        distances[:, k] = squared_norms(block - centre)
-    return distances
+    def n_directions(self, n_features: int) -> int:
+        """Rows scatter around a centre in all directions."""
+        return n_features
 
+    def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # as other models'
+        """Return K: as many rows may each have a centre to themselves."""
+        if self.n_clusters is None:
+            raise ValueError("n_clusters is not set: give a number of clusters.")
+        return self.n_clusters
 
-def squared_norms(gaps: FloatArray) -> FloatArray:
-    """Return the squared length of each row; one too large for a float is the largest float.
+    def is_full(self, theta: FloatArray, values: FloatArray, weights: FloatArray) -> bool:
+        """Whether each cluster has the weight of a row or so."""
+        clusters = self.assign(values, theta)
+        return bool((np.bincount(clusters, weights, len(theta)) > 0.5).all())
 
-    Such a row has no weight, so that no more need be known of it.
-    """
-    with np.errstate(over="ignore"):
-        squares: FloatArray = np.einsum("ij,ij->i", gaps, gaps)
-    return np.minimum(squares, np.finfo(np.float64).max, out=squares)
+    def deviations(self, block: FloatArray, theta: FloatArray) -> FloatArray:
+        """Return the way of each row from its nearest centre."""
+        return np.asarray(block - theta[self.assign(block, theta)])

@@ -16,14 +16,24 @@ it at the old θ (Jensen), and so does not raise it. K = 1, β = 0 is the Gaussi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.special import logsumexp
+from scipy.stats import chi2
 
 from eosparse.core import CollapseError, FloatArray
+from eosparse.errors.cluster_starts import cluster_starts
+from eosparse.errors.efficiency import (
+    coupling_for_efficiency,
+    covariance_parameters,
+    largest_stable_coupling,
+)
 from eosparse.errors.gaussian import Moments, Normal, weighted_moments
+from eosparse.errors.lengths import squared_distances
+from eosparse.errors.starts import weighted_quantiles
 
 
 @dataclass(frozen=True)
@@ -84,8 +94,11 @@ class MixtureError:
 
     Attributes
     ----------
-    pseudo_mass : float
-        β, beside a weight of one for all rows.
+    n_components : int or None
+        K, for the starts; None is 3, or one for twenty rows if that is fewer.
+    pseudo_mass : float or None
+        β, beside a weight of one for all rows. `completed` replaces None by the mass of one row,
+        with the variance of rows around the nearest of K centres; without it, None is 0.
     target : float
         τ, the variance of the pseudo-rows.
     smallest_size : float
@@ -106,7 +119,8 @@ class MixtureError:
     [-0.0, 10.0]
     """
 
-    pseudo_mass: float = 0.0
+    n_components: int | None = None
+    pseudo_mass: float | None = None
     target: float = 1.0
     smallest_size: float = 2.0
 
@@ -116,8 +130,16 @@ class MixtureError:
         errors: FloatArray = (self._pseudo_error(theta) - logs) / block.shape[1]
         return errors
 
+    def peak_errors(self, theta: Mixture) -> FloatArray:
+        """Return the error in the middle of each component, had the others no density there."""
+        n_features = theta.locations.shape[1]
+        log_dets = np.array([part.log_det for part in theta.components])
+        with np.errstate(divide="ignore"):  # a component without rows
+            logs = np.log(theta.shares) - 0.5 * log_dets - 0.5 * n_features * np.log(2 * np.pi)
+        return np.asarray((self._pseudo_error(theta) - logs) / n_features)
+
     def _pseudo_error(self, theta: Mixture) -> float:
-        if self.pseudo_mass == 0.0:
+        if not self.pseudo_mass:
             return 0.0
         terms = (part.log_det + self.target * part.precision_trace for part in theta.components)
         return 0.5 * self.pseudo_mass * sum(terms)
@@ -138,11 +160,71 @@ class MixtureError:
         return Mixture(shares, tuple(self._component(*pair) for pair in pairs))
 
     def _component(self, share: float, moments: Moments, before: Normal) -> Normal:
-        if share + self.pseudo_mass == 0.0:
+        pseudo = self.pseudo_mass or 0.0
+        if share + pseudo == 0.0:
             return before
         location = moments.mean if share > 0 else before.location
-        scatter = moments.scatter * (share / (share + self.pseudo_mass))
-        if self.pseudo_mass > 0:
-            pull = self.pseudo_mass / (share + self.pseudo_mass) * self.target
-            scatter.flat[:: len(scatter) + 1] += pull
+        scatter = moments.scatter * (share / (share + pseudo))
+        scatter.flat[:: len(scatter) + 1] += pseudo / (share + pseudo) * self.target
         return Normal(location, scatter)
+
+    def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> MixtureError:
+        """Return the model with components and pseudo-rows."""
+        n_components = self.n_components or int(min(3, max(n_rows // 20, 1)))
+        if n_components > np.count_nonzero(mass):
+            raise ValueError(
+                f"n_components={n_components} is more than the "
+                f"n_samples={np.count_nonzero(mass)} rows."
+            )
+        model = replace(self, n_components=n_components)
+        if self.pseudo_mass is not None:
+            return model
+        spreads = [_spread(start, values, mass) for start in model._centres(values, mass)]
+        return replace(model, pseudo_mass=1 / n_rows, target=min(spreads))
+
+    def _centres(self, values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
+        size = self.n_components or 1
+        for start in cluster_starts(values, mass, size):
+            yield start[np.arange(size) % len(start)]
+
+    def starts(self, values: FloatArray, mass: FloatArray) -> Iterator[Mixture]:
+        """Yield equal balls around the centres with which k-means starts."""
+        for centres in self._centres(values, mass):
+            ball = _spread(centres, values, mass) * np.eye(values.shape[1])
+            shares = np.full(len(centres), 1 / len(centres))
+            yield Mixture(shares, tuple(Normal(centre, ball) for centre in centres))
+
+    def natural_alpha(self, efficiency: float, n_rows: float, n_features: int) -> float:
+        """Return α for an efficiency of the locations, or where half of the rows hold K fits up."""
+        n_components = self.n_components or 1
+        parameters = covariance_parameters("full", n_features)
+        stable = largest_stable_coupling(parameters, n_rows / 2 / n_components)
+        return 1 / (n_features * min(coupling_for_efficiency(efficiency, n_features), stable))
+
+    def is_full(self, theta: Mixture, values: FloatArray, weights: FloatArray) -> bool:
+        """Whether each component has more rows than columns, so that it has a covariance."""
+        shared = theta.responsibilities(values).T @ weights
+        return bool((shared > values.shape[1]).all())
+
+    def deviations(self, block: FloatArray, theta: Mixture) -> FloatArray:
+        """Return the standardised deviation of each row from its most probable component.
+
+        By the symmetric root of the covariance, the closest to the columns.
+        """
+        chosen = theta.responsibilities(block).argmax(axis=1)
+        deviations = np.empty_like(block)
+        for k, part in enumerate(theta.components):
+            variances, vectors = np.linalg.eigh(part.covariance)
+            root = (vectors / np.sqrt(variances)) @ vectors.T
+            own = chosen == k
+            deviations[own] = (block[own] - part.location) @ root
+        return deviations
+
+
+def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
+    """Return the variance per column around the nearest centre, from the median distance."""
+    nearest = squared_distances(values, centres).min(axis=1)
+    median = float(weighted_quantiles(nearest, mass, (0.5,))[0])
+    typical = median / float(chi2.ppf(0.5, values.shape[1]))
+    # Where most rows are tied, the mean; where all are, anything.
+    return typical or float(mass @ nearest / mass.sum() / values.shape[1]) or 1.0

@@ -8,14 +8,16 @@ weighted scatter. Rows that lie far out *within* the subspace have no error: the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.optimize import minimize_scalar
 
 from eosparse.core import FloatArray
-from eosparse.errors.clusters import squared_norms
 from eosparse.errors.gaussian import Moments, weighted_moments
+from eosparse.errors.lengths import lengths, nearest_half, spatial_median, squared_norms
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,9 @@ class SubspaceError:
 
     Attributes
     ----------
-    n_components : int
-        q, the dimension of the subspace; from 0 (a point) to the number of columns.
+    n_components : int or None
+        q, the dimension of the subspace; from 0 (a point) to the number of columns. None is the
+        number of eigenvalues above their mean (Kaiser's rule), in the central half of the rows.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
 
@@ -63,7 +66,7 @@ class SubspaceError:
     2.0
     """
 
-    n_components: int
+    n_components: int | None = None
     smallest_size: float = 1.0
 
     def errors(self, block: FloatArray, theta: Plane) -> FloatArray:
@@ -85,16 +88,89 @@ class SubspaceError:
         Where the rows span fewer directions, the remaining ones are any that complete the basis.
         """
         size = len(statistics.mean)
-        if not 0 <= self.n_components <= size:
-            raise ValueError(
-                f"n_components={self.n_components} must lie between 0 and the {size} columns."
-            )
-        if self.n_components == 0:
+        n_components = self._checked(size)
+        if n_components == 0:
             return Plane(statistics.mean, np.zeros((0, size)), np.zeros(0))
-        chosen = (size - self.n_components, size - 1)
+        chosen = (size - n_components, size - 1)
         variances, directions = eigh(statistics.scatter, subset_by_index=chosen)
         components = directions.T[::-1].copy()
         # The sign of an eigenvector is arbitrary: the largest entry shall be positive.
         largest = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
         components *= np.where(largest < 0, -1.0, 1.0)[:, None]
         return Plane(statistics.mean, components, np.maximum(variances[::-1], 0.0))
+
+    def _checked(self, n_features: int) -> int:
+        if self.n_components is None or not 0 <= self.n_components <= n_features:
+            raise ValueError(
+                f"n_components={self.n_components} must lie between 0 and the {n_features} "
+                f"columns of X (n_features = {n_features})."
+            )
+        return self.n_components
+
+    def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> SubspaceError:  # noqa: ARG002  # as other models'
+        """Return the model with its number of components, checked."""
+        if self.n_components is not None:
+            self._checked(values.shape[1])
+            return self
+        middle = nearest_half(values, mass)
+        scatter = weighted_moments(values[middle], mass[middle], diagonal=False).scatter
+        variances = np.linalg.eigvalsh(scatter)
+        above = int(np.count_nonzero(variances > variances.mean()))
+        return replace(self, n_components=min(max(above, 1), max(values.shape[1] - 1, 1)))
+
+    def starts(self, values: FloatArray, mass: FloatArray) -> Iterator[Plane]:
+        """Yield guesses: the classical subspace, the spherical one, that of the central half.
+
+        In the spherical one, of the directions from the spatial median to the rows, no row counts
+        more than another. All turn with the rows, and a row of mass k counts as k rows.
+        """
+        middle = spatial_median(values, mass)
+        centred = values - middle
+        reach = lengths(centred)
+        if reach.max() < _FARTHEST:
+            yield self.solve(self.statistics(values, mass))
+        directions = centred / np.where(reach > 0, reach, np.inf)[:, None]
+        turned = self.solve(weighted_moments(directions, mass, diagonal=False))
+        yield Plane(middle, turned.components, turned.variances)
+        near = nearest_half(values, mass)
+        yield self.solve(self.statistics(values[near], mass[near]))
+
+    def n_directions(self, n_features: int) -> int:
+        """Rows scatter in the directions off the subspace."""
+        return max(n_features - self._checked(n_features), 1)
+
+    def n_determining(self, n_features: int) -> int:
+        """Return q + 1: as many rows have a subspace through them."""
+        return self._checked(n_features) + 1
+
+    def comparing_odds(self, theta: Plane, variance: float, n_directions: float) -> float | None:
+        """Return the α/2σ² at which starts are told apart best.
+
+        A part ε of the rows, all at one point off the subspace, tempts it to turn there and to
+        give up its weakest direction, of variance λ. With u = 2σ²/α, in p directions,
+
+            Z = (1-ε) n (1+u)^(-p/2)                                      at the right subspace,
+            Z = (1-ε) n (1+u)^(-(p-1)/2) (1+uλ/σ²)^(-1/2) + ε n           at the turned one.
+
+        The right one wins up to the odds ε/(1-ε) = (1+u)^(-p/2) (1 - ((1+u)/(1+uλ/σ²))^(1/2)), and
+        u makes these largest. Rows that are not at one point tempt less.
+        """
+        if not len(theta.variances) or not theta.variances[-1] > variance > 0:
+            return None
+        ratio = float(theta.variances[-1]) / variance
+
+        def bearable(log_u: float) -> float:
+            u = np.exp(log_u)
+            kept = 1 - np.sqrt((1 + u) / (1 + ratio * u))
+            return float(np.log(kept) - n_directions / 2 * np.log1p(u))
+
+        best = minimize_scalar(lambda v: -bearable(v), bounds=(-20.0, 5.0), method="bounded")
+        return float(np.exp(-best.x))
+
+    def deviations(self, block: FloatArray, theta: Plane) -> FloatArray:
+        """Return what of each row lies off the subspace."""
+        return theta.residuals(block)
+
+
+# Rows farther out have squares that may overflow: there is no classical subspace.
+_FARTHEST = 1e130

@@ -5,6 +5,7 @@ from eosparse.estimators.classifier import EOSClassifier
 from eosparse.estimators.detector import EOSDetector
 from eosparse.estimators.kmeans import EOSKMeans
 from eosparse.estimators.label_audit import LabelIssues, find_label_issues
+from eosparse.estimators.mixture import EOSGaussianMixture
 from eosparse.estimators.notices import DegenerateDataWarning, LostClassWarning, MaskingWarning
 from eosparse.estimators.pca import EOSPCA
 from eosparse.estimators.regressor import EOSRegressor
@@ -16,6 +17,7 @@ __all__ = [
     "DegenerateDataWarning",
     "EOSClassifier",
     "EOSDetector",
+    "EOSGaussianMixture",
     "EOSKMeans",
     "EOSRegressor",
     "LabelIssues",

@@ -11,16 +11,15 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from eosparse.core import FloatArray, IntArray
-from eosparse.errors import ClusterError, cluster_starts, squared_distances
-from eosparse.estimators.distance_fit import AUTO_EFFICIENCY, DistanceFit, Problem, WeighsRows
+from eosparse.core import FloatArray
+from eosparse.errors import ClusterError, squared_distances
+from eosparse.estimators.error_fit import ErrorFit
+from eosparse.estimators.model_choices import MODEL_EFFICIENCY
 from eosparse.estimators.notices import warn_caller
 from eosparse.estimators.parameters import check_whole
 from eosparse.estimators.table_input import new_table, rows_in_memory, training_table
-from eosparse.rows import MemoryRows, Table, as_float64, single_threaded_blas, spread_out
-
-# Rows on which starts are compared: all distances between them are taken.
-_SAMPLE, _SAMPLE_PER_CLUSTER, _LARGEST_SAMPLE = 1000, 40, 5000
+from eosparse.estimators.weighs_rows import WeighsRows
+from eosparse.rows import MemoryRows, as_float64, single_threaded_blas
 
 
 class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, WeighsRows):  # type: ignore[misc]  # sklearn has no types
@@ -113,7 +112,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         n_clusters: int = 8,
         *,
         alpha: float | Literal["auto"] = "auto",
-        efficiency: float = AUTO_EFFICIENCY,
+        efficiency: float = MODEL_EFFICIENCY,
         fdr: float = 0.01,
         tol: float = 1e-12,
         max_iter: int = 1000,
@@ -155,23 +154,8 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the n_samples={table.n_present} rows."
             )
-        problem = Problem(
-            model=ClusterError(),
-            n_directions=table.n_features,
-            n_determining=self.n_clusters,
-            alpha=self.alpha,
-            efficiency=self.efficiency,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            comparing=1.0,  # a bolder α would give up the loosest cluster
-            is_full=_is_full,
-        )
         with single_threaded_blas():
-            sample = self._sample(table)
-            mass = sample.prior if sample.prior is not None else np.ones(len(sample.values))
-            starts = cluster_starts(sample.values, mass, self.n_clusters)
-            filled = (_filled(start, self.n_clusters) for start in starts)
-            self._keep(_in_order(problem.fit(table, sample, filled)), table)
+            self._keep(_in_order(self._fit_to(ClusterError(self.n_clusters), table)), table)
         self._centres: FloatArray = self._fit_.result.theta
         self._warn_of_equal_centres()
         self.cluster_centers_ = self._centres.astype(table.dtype)
@@ -180,11 +164,6 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         if isinstance(table, MemoryRows):
             self.labels_ = table.mapped(_Nearest(self._centres)).column(np.dtype(np.int32))
         return self
-
-    def _sample(self, table: Table) -> MemoryRows:
-        size = min(_SAMPLE + _SAMPLE_PER_CLUSTER * self.n_clusters, _LARGEST_SAMPLE)
-        values, mass = table.take(spread_out(table.n_present, size))
-        return MemoryRows(as_float64(values), mass)
 
     def _weighted_error(self) -> float:
         """Σ w g, from the objective and the entropy: L = Σ w g - α H."""
@@ -241,19 +220,7 @@ class _Nearest:
         return ClusterError().assign(as_float64(values), self.centres)
 
 
-def _in_order(fit: DistanceFit[FloatArray]) -> DistanceFit[FloatArray]:
+def _in_order(fit: ErrorFit[FloatArray]) -> ErrorFit[FloatArray]:
     """Number the clusters by their first coordinates, whichever start led to them."""
     centres = fit.result.last
     return replace(fit, result=replace(fit.result, last=centres[np.lexsort(centres.T[::-1])]))
-
-
-def _filled(start: FloatArray, n_clusters: int) -> FloatArray:
-    """Repeat centres where too few rows are distinct."""
-    chosen: IntArray = np.arange(n_clusters) % len(start)
-    return start[chosen]
-
-
-def _is_full(centres: FloatArray, values: FloatArray, weights: FloatArray) -> bool:
-    """Whether each cluster has the weight of a row or so."""
-    clusters = ClusterError().assign(values, centres)
-    return bool((np.bincount(clusters, weights, len(centres)) > 0.5).all())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,18 +11,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from eosparse.core import FloatArray
-from eosparse.errors import Plane, SubspaceError, subspace_starts
-from eosparse.estimators.distance_fit import AUTO_EFFICIENCY, Problem, WeighsRows
+from eosparse.errors import Plane, SubspaceError
+from eosparse.estimators.model_choices import MODEL_EFFICIENCY
 from eosparse.estimators.parameters import check_whole
 from eosparse.estimators.table_input import rows_in_memory, training_table
-from eosparse.rows import MemoryRows, Table, as_float64, single_threaded_blas, spread_out
-
-# With many directions an efficient α is so large that a group of outliers may hold a subspace of
-# its own almost as low as the right one; a bold α favours tight groups. In between, Z at the right
-# subspace exceeds that of one turned to a group of 30 %, tight or not, in 4 and in 45 directions.
-_COMPARING = 0.8
-# Rows on which starts are compared, at least, and per column.
-_SAMPLE, _SAMPLE_PER_COLUMN = 2000, 5
+from eosparse.estimators.weighs_rows import WeighsRows
+from eosparse.inference import FittedGamma
+from eosparse.rows import as_float64, single_threaded_blas
 
 
 class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # type: ignore[misc]  # sklearn has no types
@@ -116,7 +111,7 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
         n_components: int = 2,
         *,
         alpha: float | Literal["auto"] = "auto",
-        efficiency: float = AUTO_EFFICIENCY,
+        efficiency: float = MODEL_EFFICIENCY,
         fdr: float = 0.01,
         tol: float = 1e-12,
         max_iter: int = 1000,
@@ -159,22 +154,8 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
                 f"n_components={self.n_components} is more than the columns of X: "
                 f"n_features = {table.n_features}."
             )
-        model = SubspaceError(self.n_components)
-        problem = Problem(
-            model=model,
-            n_directions=max(table.n_features - self.n_components, 1),
-            n_determining=self.n_components + 1,
-            alpha=self.alpha,
-            efficiency=self.efficiency,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            comparing=_COMPARING,
-        )
         with single_threaded_blas():
-            sample = _sample(table)
-            mass = sample.prior if sample.prior is not None else np.ones(len(sample.values))
-            starts = subspace_starts(sample.values, mass, model)
-            self._keep(problem.fit(table, sample, starts), table)
+            self._keep(self._fit_to(SubspaceError(self.n_components), table), table)
         self._keep_plane(self._fit_.result.theta, table.dtype)
         return self
 
@@ -184,7 +165,7 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
         self.mean_ = plane.location.astype(dtype)
         self.explained_variance_ = plane.variances.astype(dtype)
         off = self.n_features_in_ - self.n_components
-        law = self._training.law
+        law = cast(FittedGamma, self._read_out.judge.law)
         self.noise_variance_ = law.shape * law.scale / off if off else 0.0
         whole = float(plane.variances.sum()) + off * self.noise_variance_
         self.explained_variance_ratio_ = (plane.variances / max(whole, 1e-300)).astype(dtype)
@@ -213,9 +194,3 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _sample(table: Table) -> MemoryRows:
-    size = max(_SAMPLE, _SAMPLE_PER_COLUMN * table.n_features)
-    values, mass = table.take(spread_out(table.n_present, size))
-    return MemoryRows(as_float64(values), mass)

@@ -46,7 +46,7 @@ MODELS = {
     "clusters": (ClusterError(), 8.0, lambda X: X[[1, 2, -1]]),
     "subspace": (SubspaceError(1), 3.0, lambda X: from_all(SubspaceError(1), X)),
     "mixture": (MixtureError(), 1.5, mixture_start),
-    "mixture with pseudo-rows": (MixtureError(0.1, 2.0), 1.5, mixture_start),
+    "mixture with pseudo-rows": (MixtureError(pseudo_mass=0.1, target=2.0), 1.5, mixture_start),
     "regression": (LinearError(), 3.0, lambda X: from_all(LinearError(), X)),
 }
 
@@ -294,7 +294,7 @@ def test_a_mixture_that_collapses_says_so(table):
     start = Mixture(np.array([0.5, 0.5]), (wide, narrow))
     result = alternate(MixtureError(), MemoryRows(table), 1.5, start)
     assert result.status is Status.COLLAPSED
-    held = alternate(MixtureError(0.05), MemoryRows(table), 1.5, start, max_iter=5000)
+    held = alternate(MixtureError(pseudo_mass=0.05), MemoryRows(table), 1.5, start, max_iter=5000)
     assert held.status is Status.CONVERGED
 
 
