@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test test-browser lint types imports pytest docs bench-detector bench-labels bench-speed reproduce clean
+.PHONY: demo test test-browser lint types imports pytest docs bench-detector bench-labels bench-speed bench-models reproduce clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -51,6 +51,9 @@ bench-labels: $(STAMPS)/bench
 
 bench-speed: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.speed
+
+bench-models: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.models
 
 # The quick mode; make reproduce MODE=--full takes hours.
 MODE ?= --quick

@@ -9,6 +9,7 @@ from eosparse import (
     EOSPCA,
     EOSClassifier,
     EOSDetector,
+    EOSGaussianMixture,
     EOSKMeans,
     EOSRegressor,
     SPAClassifier,
@@ -32,6 +33,11 @@ from eosparse import (
         EOSKMeans(3, alpha=5.0),
         EOSPCA(),
         EOSPCA(1, efficiency=0.7),
+        EOSGaussianMixture(),
+        EOSDetector(model="clusters"),
+        EOSDetector(model="subspace"),
+        EOSDetector(model="mixture", contamination=0.1),
+        EOSDetector(model="regression"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -41,7 +47,16 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.filterwarnings("ignore")
 def test_notebooks_show_a_summary_once_fitted():
     X, y = make_classification(60, random_state=0)
-    for estimator in (EOSDetector(), EOSClassifier(), EOSRegressor(), SPAClassifier()):
+    for estimator in (
+        EOSDetector(),
+        EOSDetector(model="subspace"),
+        EOSClassifier(),
+        EOSRegressor(),
+        SPAClassifier(),
+        EOSKMeans(2),
+        EOSPCA(),
+        EOSGaussianMixture(),
+    ):
         before = estimator._repr_html_()
         estimator.fit(X, y)
         after = estimator._repr_html_()

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from eosparse.core import ErrorModel, FloatArray
+from eosparse.errors.custom import checked_errors
 
 Theta = TypeVar("Theta")
 
@@ -22,6 +23,11 @@ class Answers(Generic[Theta]):
     """A model's answers to what is optional."""
 
     model: ErrorModel[FloatArray, Theta, Any]
+
+    def errors(self, block: FloatArray, theta: Theta) -> FloatArray:
+        """Return the error of each row, checked."""
+        named = f"{type(self.model).__name__}.errors()"
+        return checked_errors(self.model.errors(block, theta), block, named)
 
     @property
     def is_squared(self) -> bool:
@@ -63,10 +69,13 @@ class Answers(Generic[Theta]):
         asked = getattr(self.model, "natural_alpha", None)
         return None if asked is None else float(asked(efficiency, n_rows, n_features))
 
-    def comparing_odds(self, theta: Theta, variance: float, n_directions: float) -> float | None:
-        """Return the α/2σ² at which starts are compared, if not that of the fit."""
-        asked = getattr(self.model, "comparing_odds", None)
-        return None if asked is None else asked(theta, variance, n_directions)
+    def volume(self, theta: Theta, mean_error: float) -> float | None:
+        """Return how much room rows that belong take up, as a logarithm, to compare solutions by.
+
+        By default solutions are compared by their objective.
+        """
+        asked = getattr(self.model, "volume", None)
+        return None if asked is None else float(asked(theta, mean_error))
 
     def is_full(self, theta: Theta, values: FloatArray, weights: FloatArray) -> bool:
         """Whether θ is worth having, such as no cluster being empty; it is by default."""

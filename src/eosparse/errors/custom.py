@@ -78,21 +78,7 @@ class CustomError(Generic[Theta]):
 
     def errors(self, block: FloatArray, theta: Theta) -> FloatArray:
         """Return the error of each row, checked."""
-        errors = np.asarray(self.error(block, theta))
-        if errors.shape != (len(block),):
-            raise ValueError(
-                f"error() must return one number per row, of shape ({len(block)},); it returned "
-                f"the shape {errors.shape}."
-            )
-        if errors.dtype.kind not in "fiub":
-            raise ValueError(f"error() must return real numbers; it returned {errors.dtype}.")
-        if not np.isfinite(errors).all():
-            row = int(np.flatnonzero(~np.isfinite(errors))[0])
-            raise ValueError(
-                f"error() must return finite numbers; it returned {errors[row]} for the row "
-                f"{block[row]} at theta={theta!r}."
-            )
-        return errors.astype(np.float64)
+        return checked_errors(self.error(block, theta), block, "error()")
 
     def statistics(
         self,
@@ -108,3 +94,22 @@ class CustomError(Generic[Theta]):
         present = statistics.weights > 0
         weights = statistics.weights[present]
         return self.fit(statistics.values[present], weights / weights.sum())
+
+
+def checked_errors(errors: ArrayLike, block: FloatArray, named: str) -> FloatArray:
+    """Return errors as floats; raise, with the name of what returned them, if they are none."""
+    given = np.asarray(errors)
+    if given.shape != (len(block),):
+        raise ValueError(
+            f"{named} must return one number per row, of shape ({len(block)},); it returned "
+            f"the shape {given.shape}."
+        )
+    if given.dtype.kind not in "fiub":
+        raise ValueError(f"{named} must return real numbers; it returned {given.dtype}.")
+    if not np.isfinite(given).all():
+        row = int(np.flatnonzero(~np.isfinite(given))[0])
+        raise ValueError(
+            f"{named} must return finite numbers; it returned {given[row]} for the row "
+            f"{block[row]}."
+        )
+    return given.astype(np.float64, copy=False)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.optimize import minimize_scalar
 
 from eosparse.core import FloatArray
 from eosparse.errors.gaussian import Moments, weighted_moments
@@ -143,29 +142,16 @@ class SubspaceError:
         """Return q + 1: as many rows have a subspace through them."""
         return self._checked(n_features) + 1
 
-    def comparing_odds(self, theta: Plane, variance: float, n_directions: float) -> float | None:
-        """Return the α/2σ² at which starts are told apart best.
+    def volume(self, theta: Plane, mean_error: float) -> float:
+        """Return the log-determinant of the rows: of λ_i within the subspace, of σ² off it.
 
-        A part ε of the rows, all at one point off the subspace, tempts it to turn there and to
-        give up its weakest direction, of variance λ. With u = 2σ²/α, in p directions,
-
-            Z = (1-ε) n (1+u)^(-p/2)                                      at the right subspace,
-            Z = (1-ε) n (1+u)^(-(p-1)/2) (1+uλ/σ²)^(-1/2) + ε n           at the turned one.
-
-        The right one wins up to the odds ε/(1-ε) = (1+u)^(-p/2) (1 - ((1+u)/(1+uλ/σ²))^(1/2)), and
-        u makes these largest. Rows that are not at one point tempt less.
+        A tight group of outliers off the subspace lowers the objective of one that turns to it and
+        gives up its weakest direction: from 0.15 of the rows on if λ = 9σ² in seven directions. But
+        it lies apart within the turned one, whose determinant is therefore larger.
         """
-        if not len(theta.variances) or not theta.variances[-1] > variance > 0:
-            return None
-        ratio = float(theta.variances[-1]) / variance
-
-        def bearable(log_u: float) -> float:
-            u = np.exp(log_u)
-            kept = 1 - np.sqrt((1 + u) / (1 + ratio * u))
-            return float(np.log(kept) - n_directions / 2 * np.log1p(u))
-
-        best = minimize_scalar(lambda v: -bearable(v), bounds=(-20.0, 5.0), method="bounded")
-        return float(np.exp(-best.x))
+        n_off = len(theta.location) - len(theta.variances)
+        noise = max(mean_error / max(n_off, 1), 1e-290)
+        return float(np.log(np.maximum(theta.variances, noise)).sum() + n_off * np.log(noise))
 
     def deviations(self, block: FloatArray, theta: Plane) -> FloatArray:
         """Return what of each row lies off the subspace."""

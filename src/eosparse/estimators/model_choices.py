@@ -160,6 +160,8 @@ class _Bench(Generic[Theta]):
     def chosen(self) -> tuple[Theta, float]:
         """Return the start with the lowest objective, and α."""
         starts = self.model.starts(self.values, self.mass)
+        for start in starts:
+            self.model.errors(self.values, start)  # a wrong model is told so before anything else
         given = self.options.alpha
         size = float(self.mass.sum())
         natural = self.model.natural_alpha(self.efficiency, size, self.values.shape[1])
@@ -169,22 +171,9 @@ class _Bench(Generic[Theta]):
         guesses = [self.guess(start) for start in starts]
         candidates = [theta for theta, _ in guesses]
         alpha = min(guess for _, guess in guesses)
-        best = self.best(candidates, self.comparing(candidates, alpha))
-        alpha = self.refined(best, alpha)
-        best = self.best([*candidates, best], self.comparing([best], alpha))
+        alpha = self.refined(self.best(candidates, alpha), alpha)
+        best = self.best(candidates, alpha)
         return self.settled(best, alpha, _SAMPLE_PASSES).last, alpha
-
-    def comparing(self, candidates: list[Theta], alpha: float) -> float:
-        """Return the α at which starts are compared: the largest that one of them asks for."""
-        if self.n_directions is None:
-            return alpha
-        variance = alpha / 2 / self.odds(self.n_directions)
-        asked = [
-            odds
-            for theta in candidates
-            if (odds := self.model.comparing_odds(theta, variance, self.n_directions)) is not None
-        ]
-        return 2 * variance * max(asked) if asked else alpha
 
     def guess(self, theta: Theta) -> tuple[Theta, float]:
         """Return a start that has settled a little, and α from the middle of its errors."""
@@ -195,7 +184,7 @@ class _Bench(Generic[Theta]):
 
     def middling_alpha(self, theta: Theta) -> float:
         """Return α from the median of the errors, or from the lower half of their range."""
-        errors, p = self.model.model.errors(self.values, theta), self.n_directions
+        errors, p = self.model.errors(self.values, theta), self.n_directions
         if p is not None:
             median = float(weighted_quantiles(errors, self.mass, (0.5,))[0])
             return self.alpha(2 * median / float(chi2.ppf(0.5, p)), p)
@@ -238,18 +227,28 @@ class _Bench(Generic[Theta]):
         return max(1 / c - 1, float(least))
 
     def best(self, starts: list[Theta], alpha: float) -> Theta:
-        """Return the solution with the lowest objective, if possible a full one of a majority."""
+        """Return the best solution, if possible a full one of a majority."""
         results = [self.settled(start, alpha, _SAMPLE_PASSES) for start in starts]
         held = [result for result in results if result.status is not Status.COLLAPSED] or results
         full = [result for result in held if self.is_full(result)] or held
-        return min(full, key=lambda result: result.objective_history[-1:] or (np.inf,)).last
+        return min(full, key=self.size).last
+
+    def size(self, result: Result[Theta]) -> float:
+        """Return the volume of a solution if its model knows one, else its objective."""
+        law = self.law(result.last, result.alpha)
+        if isinstance(law, FittedGamma):
+            mean = max(law.least + law.shape * law.scale, self.rounding)
+            volume = self.model.volume(result.last, mean)
+            if volume is not None:
+                return volume
+        return result.objective if result.objective_history else np.inf
 
     def is_full(self, result: Result[Theta]) -> bool:
         """Whether a solution describes a majority of the rows, and is what the model calls full.
 
         A tight group of outliers has small errors, but most rows lie beyond what it calls usual.
         """
-        errors = self.model.model.errors(self.values, result.last)
+        errors = self.model.errors(self.values, result.last)
         law = self.law(result.last, result.alpha)
         usual = errors <= max(float(law.distance_at(np.array([0.01]))[0]), self.rounding)
         total = float(self.mass.sum())
@@ -260,7 +259,7 @@ class _Bench(Generic[Theta]):
 
     def law(self, theta: Theta, alpha: float) -> DistanceLaw:
         """Return the law of the errors at some θ."""
-        errors = self.model.model.errors(self.values, theta)
+        errors = self.model.errors(self.values, theta)
         weights = optimal_weights(errors, alpha, self.mass).weights
         middle = float(weights @ np.where(weights > 0, errors, 0.0))
         sums = power_sums(errors, weights, middle)
