@@ -5,7 +5,7 @@ The same rows, seen by four error models
 What does not belong depends on what belonging means. Three groups and some stray rows: one Gaussian
 keeps what lies in its ellipse, also between the groups; clusters keep what is near a centre; a
 subspace what is near the line, however far along; a mixture follows the shape of each group. The
-shaded region is what each model keeps, darker where its error is smaller.
+shaded regions have p-values above 0.005, which rows are flagged below, 0.1 and 0.5.
 """
 
 import matplotlib.pyplot as plt
@@ -44,7 +44,8 @@ for ax, (name, model) in zip(axes.flat, models.items(), strict=True):
         x, y, p_values, levels=[0.005, 0.1, 0.5, 1.0], colors=["#e3eef6", "#c3dcec", "#9fc7e0"]
     )
     flagged = detector.is_outlier_
-    ax.scatter(*X[~flagged].T, s=7, color=KEPT)
-    ax.scatter(*X[flagged].T, s=24, marker="D", color=FLAGGED)
+    ax.scatter(*X[~flagged].T, s=7, color=KEPT, label="kept")
+    ax.scatter(*X[flagged].T, s=24, marker="D", color=FLAGGED, label="flagged")
     ax.set_title(f"{name}: {flagged.sum()} flagged")
+axes[0, 0].legend(loc="upper left", framealpha=1.0, edgecolor="none")
 plt.show()

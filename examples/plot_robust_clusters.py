@@ -2,9 +2,9 @@
 Clusters and components beside outliers
 =======================================
 
-k-means gives its centres, and principal component analysis its direction, to rows that lie far out.
-With the weights of EOS both stay with the others; the rows that belong to no cluster, or lie off the
-line, are flagged. A fifth of the rows is wrong in both tables.
+k-means gives its centres, and principal component analysis its direction, to rows that lie far
+out. With the weights of EOS both stay with the others; the rows that belong to no cluster, or lie
+off the line, are flagged. A fifth of the rows is wrong in both tables.
 """
 
 import matplotlib.pyplot as plt
@@ -19,16 +19,22 @@ rng = np.random.default_rng(3)
 
 centres = np.array([[0.0, 0.0], [7.0, 0.0], [3.5, 6.0]])
 grouped = centres[rng.integers(3, size=400)] + rng.normal(size=(400, 2))
-grouped[:80] = [25, 10] + rng.normal(0, 6, (80, 2))
+grouped[:80] = rng.normal([25, 10], 6, (80, 2))
 
 along = np.outer(rng.normal(0, 4, 400), [0.9, 0.45]) + rng.normal(0, 0.6, (400, 2))
-along[:80] = [-6, 12] + rng.normal(0, 1, (80, 2))
+along[:80] = rng.normal([-6, 12], 1, (80, 2))
+
+
+def draw_flagged(ax, rows):
+    if len(rows):
+        label = f"{len(rows)} flagged"
+        ax.scatter(*rows.T, s=22, marker="D", color=FLAGGED, label=label)
 
 
 def draw_clusters(ax, X, labels, found, flagged):
-    for k, colour in enumerate(CLUSTERS):
+    for k, colour in zip(np.argsort(found[:, 1]), CLUSTERS, strict=True):
         ax.scatter(*X[(labels == k) & ~flagged].T, s=9, color=colour)
-    ax.scatter(*X[flagged].T, s=22, marker="D", color=FLAGGED, label="flagged")
+    draw_flagged(ax, X[flagged])
     ax.scatter(*found.T, s=90, marker="X", color="black", edgecolor="white", label="centres")
     ax.set(xlim=(-6, 42), ylim=(-10, 26))
     ax.legend(loc="lower right", framealpha=1.0, edgecolor="none")
@@ -36,7 +42,7 @@ def draw_clusters(ax, X, labels, found, flagged):
 
 def draw_line(ax, X, mean, direction, flagged):
     ax.scatter(*X[~flagged].T, s=9, color=KEPT)
-    ax.scatter(*X[flagged].T, s=22, marker="D", color=FLAGGED, label="flagged")
+    draw_flagged(ax, X[flagged])
     ax.axline(mean, mean + direction, color="black", linewidth=1.5, label="first component")
     ax.set(xlim=(-14, 14), ylim=(-8, 17))
     ax.legend(loc="upper right", framealpha=1.0, edgecolor="none")

@@ -188,8 +188,8 @@ class _Bench(Generic[Theta]):
         if p is not None:
             median = float(weighted_quantiles(errors, self.mass, (0.5,))[0])
             return self.alpha(2 * median / float(chi2.ppf(0.5, p)), p)
-        low, median = weighted_quantiles(errors, self.mass, (0.1, 0.5)).ravel()
-        return max(4 * float(median - low), 1e-12 * abs(float(median)), 1e-290)
+        low, middle = weighted_quantiles(errors, self.mass, (0.1, 0.5)).ravel().tolist()
+        return max(4 * (middle - low), 1e-12 * abs(middle), 1e-290)
 
     def refined(self, theta: Theta, alpha: float) -> float:
         """Return α for the law of the errors that the weights themselves show.
