@@ -267,7 +267,7 @@ def test_more_clusters_than_rows_are_refused():
 
 
 def test_more_components_than_columns_are_refused():
-    with pytest.raises(ValueError, match="n_components=3 is more than the columns"):
+    with pytest.raises(ValueError, match="n_components=3 must lie between 0 and the 2 columns"):
         EOSPCA(3).fit(np.arange(10.0).reshape(5, 2))
 
 

@@ -171,10 +171,10 @@ class MixtureError:
     def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> MixtureError:
         """Return the model with components and pseudo-rows."""
         n_components = self.n_components or int(min(3, max(n_rows // 20, 1)))
-        if n_components > np.count_nonzero(mass):
+        n_present = max(np.count_nonzero(mass), n_rows)  # the sample may be all, or a part
+        if n_components > n_present:
             raise ValueError(
-                f"n_components={n_components} is more than the "
-                f"n_samples={np.count_nonzero(mass)} rows."
+                f"n_components={n_components} is more than the n_samples={n_present:g} rows."
             )
         model = replace(self, n_components=n_components)
         if self.pseudo_mass is not None:

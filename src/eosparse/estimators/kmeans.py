@@ -150,10 +150,6 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self._check_parameters()
         check_whole("n_clusters", self.n_clusters, 1)
         table = training_table(self, X, sample_weight)
-        if table.n_present < self.n_clusters:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the n_samples={table.n_present} rows."
-            )
         with single_threaded_blas():
             self._keep(_in_order(self._fit_to(ClusterError(self.n_clusters), table)), table)
         self._centres: FloatArray = self._fit_.result.theta

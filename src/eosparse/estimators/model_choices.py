@@ -48,9 +48,8 @@ _SAMPLE_PASSES = 200
 # Squared distances below this part of the rows' squared spread are rounding.
 _ROUNDING = 1e-20
 _SMALLEST_SPREAD = 1e-120
-# Rows on which starts are compared, some more for each that determines θ. Starts take all distances
-# between them.
-_SAMPLE, _SAMPLE_PER_ROW, _LARGEST_SAMPLE = 2000, 40, 5000
+# Rows on which starts are compared. Those of clusters take all distances between them.
+_SAMPLE = 3000
 
 
 NAMED_MODELS: dict[str, Callable[[], Any]] = {
@@ -85,7 +84,12 @@ def fit_model(
     prepare: Callable[[FloatArray], FloatArray] = as_float64,
 ) -> ErrorFit[Theta]:
     """Choose what is left open, α and a start on a sample, and go on with all rows."""
-    bench = _Bench(*_completed(table, model, prepare), options)
+    values, mass = table.take(spread_out(table.n_present, _SAMPLE))
+    sample = MemoryRows(prepare(values), mass)
+    answers = Answers(model).completed(sample.values, mass, table.mass)
+    if answers.is_squared:
+        check_units(sample.values)
+    bench = _Bench(answers, sample, options)
     start, alpha = bench.chosen()
     result = alternate(
         bench.model.model,
@@ -98,26 +102,6 @@ def fit_model(
     )
     _ = result.theta  # raises, with the reason and the remedy, if it collapsed
     return ErrorFit(bench.model.model, result, table.mass, bench.rounding, prepare)
-
-
-def _completed(
-    table: Table,
-    model: ErrorModel[FloatArray, Theta, Any],
-    prepare: Callable[[FloatArray], FloatArray],
-) -> tuple[Answers[Theta], MemoryRows]:
-    """Return the model with nothing left open, and a sample of the rows to choose on."""
-    answers, sample = Answers(model), _sample(table, prepare, _SAMPLE)
-    assert sample.prior is not None
-    answers = answers.completed(sample.values, sample.prior, table.mass)
-    wanted = _SAMPLE + _SAMPLE_PER_ROW * answers.n_determining(table.n_features)
-    if answers.is_squared:
-        check_units(sample.values)
-    return answers, _sample(table, prepare, min(wanted, _LARGEST_SAMPLE))
-
-
-def _sample(table: Table, prepare: Callable[[FloatArray], FloatArray], size: int) -> MemoryRows:
-    values, mass = table.take(spread_out(table.n_present, size))
-    return MemoryRows(prepare(values), mass)
 
 
 @dataclass(frozen=True)
@@ -266,7 +250,12 @@ class _Bench(Generic[Theta]):
         return error_law(self.model.model, theta, alpha, sums, middle)
 
     def settled(self, theta: Theta, alpha: float, max_iter: int) -> Result[Theta]:
-        return alternate(self.model.model, self.sample, alpha, theta, tol=1e-7, max_iter=max_iter)
+        # All rows lead elsewhere by more than this tolerance.
+        model = self.model.model
+        result = alternate(model, self.sample, alpha, theta, tol=1e-7, max_iter=max_iter)
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return result
 
 
 def check_units(values: FloatArray) -> None:

@@ -149,11 +149,6 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
         self._check_parameters()
         check_whole("n_components", self.n_components, 1)
         table = training_table(self, X, sample_weight)
-        if self.n_components > table.n_features:
-            raise ValueError(
-                f"n_components={self.n_components} is more than the columns of X: "
-                f"n_features = {table.n_features}."
-            )
         with single_threaded_blas():
             self._keep(self._fit_to(SubspaceError(self.n_components), table), table)
         self._keep_plane(self._fit_.result.theta, table.dtype)
