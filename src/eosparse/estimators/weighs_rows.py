@@ -17,7 +17,7 @@ from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import check_number, check_whole
 from eosparse.estimators.read_out import Judgement, Rule, read_out
 from eosparse.estimators.table_input import new_table
-from eosparse.rows import Table
+from eosparse.rows import Table, as_float64
 
 
 class WeighsRows(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
@@ -37,7 +37,7 @@ class WeighsRows(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklearn 
         check_whole("max_iter", self.max_iter, 1)
 
     def _fit_to(
-        self, model: ErrorModel[FloatArray, Any, Any], table: Table, prepare: Any = np.asarray
+        self, model: ErrorModel[FloatArray, Any, Any], table: Table, prepare: Any = as_float64
     ) -> ErrorFit[Any]:
         options = FitOptions(
             alpha=self.alpha, efficiency=self.efficiency, tol=self.tol, max_iter=self.max_iter
