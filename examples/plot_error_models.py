@@ -46,6 +46,6 @@ for ax, (name, model) in zip(axes.flat, models.items(), strict=True):
     flagged = detector.is_outlier_
     ax.scatter(*X[~flagged].T, s=7, color=KEPT, label="kept")
     ax.scatter(*X[flagged].T, s=24, marker="D", color=FLAGGED, label="flagged")
-    ax.set_title(f"{name}: {flagged.sum()} flagged")
+    ax.set(title=f"{name}: {flagged.sum()} flagged", xlabel="x", ylabel="y")
 axes[0, 0].legend(loc="upper left", framealpha=1.0, edgecolor="none")
 plt.show()

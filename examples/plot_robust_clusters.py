@@ -36,7 +36,7 @@ def draw_clusters(ax, X, labels, found, flagged):
         ax.scatter(*X[(labels == k) & ~flagged].T, s=9, color=colour)
     draw_flagged(ax, X[flagged])
     ax.scatter(*found.T, s=90, marker="X", color="black", edgecolor="white", label="centres")
-    ax.set(xlim=(-6, 42), ylim=(-10, 26))
+    ax.set(xlim=(-6, 42), ylim=(-10, 26), xlabel="x", ylabel="y")
     ax.legend(loc="lower right", framealpha=1.0, edgecolor="none")
 
 
@@ -44,7 +44,7 @@ def draw_line(ax, X, mean, direction, flagged):
     ax.scatter(*X[~flagged].T, s=9, color=KEPT)
     draw_flagged(ax, X[flagged])
     ax.axline(mean, mean + direction, color="black", linewidth=1.5, label="first component")
-    ax.set(xlim=(-14, 14), ylim=(-8, 17))
+    ax.set(xlim=(-14, 14), ylim=(-8, 17), xlabel="x", ylabel="y")
     ax.legend(loc="upper right", framealpha=1.0, edgecolor="none")
 
 
