@@ -37,7 +37,7 @@ def draw_clusters(ax, X, labels, found, flagged):
     draw_flagged(ax, X[flagged])
     ax.scatter(*found.T, s=90, marker="X", color="black", edgecolor="white", label="centres")
     ax.set(xlim=(-6, 42), ylim=(-10, 26), xlabel="x", ylabel="y")
-    ax.legend(loc="lower right", framealpha=1.0, edgecolor="none")
+    ax.legend(loc="upper left", framealpha=1.0, edgecolor="none")
 
 
 def draw_line(ax, X, mean, direction, flagged):
