@@ -95,7 +95,7 @@ class ClusterError:
         """Return the model with its number of clusters, checked."""
         if self.n_clusters is None:
             return replace(self, n_clusters=int(min(8, max(n_rows // 10, 1))))
-        n_present = max(np.count_nonzero(mass), n_rows)  # the sample may be all, or a part
+        n_present = max(float(np.count_nonzero(mass)), n_rows)  # the sample may be all, or a part
         if self.n_clusters > n_present:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the n_samples={n_present:g} rows."

@@ -171,7 +171,7 @@ class MixtureError:
     def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> MixtureError:
         """Return the model with components and pseudo-rows."""
         n_components = self.n_components or int(min(3, max(n_rows // 20, 1)))
-        n_present = max(np.count_nonzero(mass), n_rows)  # the sample may be all, or a part
+        n_present = max(float(np.count_nonzero(mass)), n_rows)  # the sample may be all, or a part
         if n_components > n_present:
             raise ValueError(
                 f"n_components={n_components} is more than the n_samples={n_present:g} rows."
