@@ -82,7 +82,7 @@ def run(scale: float) -> None:
         for d in (4, 20)
         for outliers in ("between", "far")
         for share in (0.0, 0.1, 0.2, 0.3, 0.4)
-        for r in range(max(2, round(scale * 30)))
+        for r in range(max(2, round(scale * 20)))
     ]
     raw = run_resumable("models_clusters", unit, settings)
     table = side_by_side(summarise(raw, [*KEY, "method"], ["adjusted Rand"]), KEY, "adjusted Rand")

@@ -86,7 +86,7 @@ def run(scale: float) -> None:
         for d in (10, 50)
         for outliers in ("clump", "scattered")
         for share in (0.0, 0.1, 0.2, 0.3, 0.4)
-        for r in range(max(2, round(scale * 30)))
+        for r in range(max(2, round(scale * 20)))
     ]
     raw = run_resumable("models_components", unit, settings)
     table = side_by_side(summarise(raw, [*KEY, "method"], ["angle"]), KEY, "angle")

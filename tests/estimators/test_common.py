@@ -34,10 +34,10 @@ from eosparse import (
         EOSPCA(),
         EOSPCA(1, efficiency=0.7),
         EOSGaussianMixture(),
-        EOSDetector(model="clusters"),
-        EOSDetector(model="subspace"),
+        EOSDetector(model="clusters", contamination=0.1),  # its blobs are clean
+        EOSDetector(model="subspace", contamination=0.1),
         EOSDetector(model="mixture", contamination=0.1),
-        EOSDetector(model="regression"),
+        EOSDetector(model="regression", contamination=0.1),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -49,7 +49,7 @@ def test_notebooks_show_a_summary_once_fitted():
     X, y = make_classification(60, random_state=0)
     for estimator in (
         EOSDetector(),
-        EOSDetector(model="subspace"),
+        EOSDetector(model="subspace", contamination=0.1),
         EOSClassifier(),
         EOSRegressor(),
         SPAClassifier(),
