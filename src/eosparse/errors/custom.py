@@ -56,7 +56,7 @@ class CustomError(Generic[Theta]):
 
     Examples
     --------
-    The weighted median, g = |x - θ|:
+    The weighted median, whose error is the absolute difference:
 
     >>> import numpy as np
     >>> from eosparse.core import alternate

@@ -81,7 +81,7 @@ class EOSGaussianMixture(DensityMixin, WeighsRows):  # type: ignore[misc]  # skl
         How the alternation ended.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the input has names that are all strings.
 
     Notes
