@@ -7,10 +7,13 @@ from eosparse.affinities import (
 )
 from eosparse.core import CollapseError, Status
 from eosparse.estimators import (
+    EOSPCA,
     AlphaPath,
     DegenerateDataWarning,
     EOSClassifier,
     EOSDetector,
+    EOSGaussianMixture,
+    EOSKMeans,
     EOSRegressor,
     LabelIssues,
     LostClassWarning,
@@ -23,11 +26,14 @@ from eosparse.rows import open_rows
 __version__ = "0.1.0"
 
 __all__ = [
+    "EOSPCA",
     "AlphaPath",
     "CollapseError",
     "DegenerateDataWarning",
     "EOSClassifier",
     "EOSDetector",
+    "EOSGaussianMixture",
+    "EOSKMeans",
     "EOSRegressor",
     "EntropicAffinities",
     "LabelIssues",
