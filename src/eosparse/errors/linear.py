@@ -133,6 +133,13 @@ class LinearError:
         """As many rows as coefficients have a plane through them."""
         return n_features
 
+    def deviations(self, block: FloatArray, theta: Line) -> FloatArray:
+        """Return the residual, which is the target's: other columns have none."""
+        x, y = self._parted(block)
+        deviations = np.zeros(block.shape)
+        deviations[:, self.target] = y - theta.predict(x)
+        return deviations
+
 
 def least_absolute_residuals(x: FloatArray, y: FloatArray, mass: FloatArray) -> FloatArray:
     """Return the absolute residuals of the plane that makes their sum least, by reweighting.

@@ -430,7 +430,7 @@ class EOSDetector(  # sklearn has no types
 
         Each is the column's own deviation, freed of what the other columns explain. Of other
         models it is the way from the nearest centre, from the subspace, or, standardised, from the
-        most probable component. A regression has none.
+        most probable component; of a regression the residual, in the target's column.
         """
         values = rows_in_memory(self, X, "transform")
         deviations: FloatArray = self._fit_.deviations(values).astype(values.dtype)
