@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test test-browser lint types imports pytest docs bench-detector bench-labels bench-speed bench-tables reproduce clean
+.PHONY: demo test test-browser lint types imports pytest docs bench-detector bench-labels bench-speed bench-tables bench-models reproduce clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -54,6 +54,9 @@ bench-speed: $(STAMPS)/bench
 
 bench-tables: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.tables
+
+bench-models: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.models
 
 # The quick mode; make reproduce MODE=--full takes hours.
 MODE ?= --quick

@@ -17,7 +17,16 @@ from threadpoolctl import threadpool_limits
 from eosparse.comparison.intervals import half_interval, summarise
 
 Row = dict[str, Any]
-__all__ = ["RESULTS", "Row", "half_interval", "report", "run_resumable", "run_units", "summarise"]
+__all__ = [
+    "RESULTS",
+    "Row",
+    "half_interval",
+    "report",
+    "run_resumable",
+    "run_units",
+    "side_by_side",
+    "summarise",
+]
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -80,6 +89,18 @@ def _kept(path: Path) -> dict[str, list[Row]]:
         kept[_key(entry["setting"])] = entry["rows"]
     path.write_text("".join(line + "\n" for line in lines if line.endswith("}")))
     return kept
+
+
+def side_by_side(table: pd.DataFrame, by: list[str], of: str) -> pd.DataFrame:
+    """Turn a summary with one line per method into one with a column per method: mean ± half."""
+    cells = [
+        f"{mean:.3g} ± {half:.2g}" for mean, half in zip(table[of], table[f"{of} ±"], strict=True)
+    ]
+    wide = table.assign(cell=cells).pivot_table(
+        index=by, columns="method", values="cell", aggfunc="first", sort=False
+    )
+    wide["repetitions"] = table.groupby(by, sort=False)["repetitions"].first()
+    return wide.reset_index()
 
 
 def report(name: str, title: str, raw: pd.DataFrame | None, table: pd.DataFrame) -> None:

@@ -55,18 +55,22 @@ sphinx_gallery_conf = {
 
 # Links to the repository around this folder, and to pages that are added as they are made.
 _LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./|results/|differences)[^)#]*)[^)]*\)")
+_TABLE = re.compile(r"```\{csv-table\}\n:file: (\S+)\n.*?```", re.S)
 _HERE = Path(__file__).parent
 
 
 def _only_what_is_there(app: Any, name: str, source: list[str]) -> None:
-    """Leave the text of links that lead out of the site, or to pages that are not there yet."""
+    """Leave the text of links out of the site, or to pages and tables that are not there yet."""
     folder = Path(app.env.doc2path(name)).parent
 
     def kept(link: re.Match[str]) -> str:
         target = (folder / link[2]).resolve()
         return link[0] if target.is_file() and target.is_relative_to(_HERE) else link[1]
 
-    source[0] = _LINK.sub(kept, source[0])
+    def shown(table: re.Match[str]) -> str:
+        return table[0] if (folder / table[1]).is_file() else "*Not run yet.*"
+
+    source[0] = _TABLE.sub(shown, _LINK.sub(kept, source[0]))
     if name == "index":
         lines = source[0].splitlines()
         absent = [p for p in ("results/*", "differences*") if not any(_HERE.glob(f"{p}.md"))]

@@ -28,7 +28,7 @@ def test_public_names_exist():
 
 
 def test_optional_packages_are_imported_when_they_are_needed():
-    optional = ("matplotlib", "dask", "numba")
+    optional = ("matplotlib", "dask", "numba", "openTSNE")
     code = f"import sys, eosparse; print([name for name in {optional} if name in sys.modules])"
     printed = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -5,7 +5,15 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eosparse import EOSClassifier, EOSDetector, EOSRegressor, SPAClassifier
+from eosparse import (
+    EOSPCA,
+    EOSClassifier,
+    EOSDetector,
+    EOSGaussianMixture,
+    EOSKMeans,
+    EOSRegressor,
+    SPAClassifier,
+)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -21,6 +29,15 @@ from eosparse import EOSClassifier, EOSDetector, EOSRegressor, SPAClassifier
         EOSClassifier(alpha=1.0),
         EOSRegressor(),
         EOSRegressor(Ridge(), loss="absolute"),
+        EOSKMeans(),
+        EOSKMeans(3, alpha=5.0),
+        EOSPCA(),
+        EOSPCA(1, efficiency=0.7),
+        EOSGaussianMixture(),
+        EOSDetector(model="clusters", contamination=0.1),  # its blobs are clean
+        EOSDetector(model="subspace", contamination=0.1),
+        EOSDetector(model="mixture", contamination=0.1),
+        EOSDetector(model="regression", contamination=0.1),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -30,7 +47,16 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.filterwarnings("ignore")
 def test_notebooks_show_a_summary_once_fitted():
     X, y = make_classification(60, random_state=0)
-    for estimator in (EOSDetector(), EOSClassifier(), EOSRegressor(), SPAClassifier()):
+    for estimator in (
+        EOSDetector(),
+        EOSDetector(model="subspace", contamination=0.1),
+        EOSClassifier(),
+        EOSRegressor(),
+        SPAClassifier(),
+        EOSKMeans(2),
+        EOSPCA(),
+        EOSGaussianMixture(),
+    ):
         before = estimator._repr_html_()
         estimator.fit(X, y)
         after = estimator._repr_html_()

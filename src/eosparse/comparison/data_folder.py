@@ -10,7 +10,8 @@ from pathlib import Path
 _AUTHOR = "the author's EOS repository, github.com/horenkoi"
 SOURCES = {
     "pollen2014.npz": "Pollen et al. 2014, study SRP041736; a matrix with labels is in the SIMLR "
-    "repository, github.com/BatzoglouLabSU/SIMLR. Arrays X (log10(1+x)), y_bin (neural or not)",
+    "repository, github.com/BatzoglouLabSU/SIMLR. Arrays X (log10(1+x)), y (11 kinds of cells), "
+    "y_bin (neural or not)",
     "longevity.npz": f"{_AUTHOR}. Arrays X, y_bin",
     "heart_failure.npz": "UCI, 'Heart failure clinical records' (CC BY 4.0). Arrays X, y_bin",
     "neurons.npz": "the author's SPARTAn repository, github.com/horenkoi/SPARTAn. Arrays X, y_bin",

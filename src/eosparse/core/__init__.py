@@ -23,13 +23,13 @@ from eosparse.core.alternation import (
 )
 from eosparse.core.arrays import BoolArray, FloatArray, IntArray
 from eosparse.core.path import alpha_path, longest_plateau
-from eosparse.core.weights import (
-    OptimalWeights,
-    WeightSummary,
+from eosparse.core.perplexity import (
+    RowwiseWeights,
     alpha_for_perplexity,
-    mixed,
-    optimal_weights,
+    rowwise_weights,
+    rowwise_weights_for_perplexity,
 )
+from eosparse.core.weights import OptimalWeights, WeightSummary, mixed, optimal_weights
 
 __all__ = [
     "BoolArray",
@@ -46,6 +46,7 @@ __all__ = [
     "OptimalWeights",
     "Result",
     "Rows",
+    "RowwiseWeights",
     "State",
     "Statistics",
     "Status",
@@ -61,6 +62,8 @@ __all__ = [
     "longest_plateau",
     "mixed",
     "optimal_weights",
+    "rowwise_weights",
+    "rowwise_weights_for_perplexity",
     "solve_from_prior",
     "visit",
 ]

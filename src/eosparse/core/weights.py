@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 
 from eosparse.core.arrays import FloatArray
@@ -159,7 +158,7 @@ def optimal_weights(
     >>> round(solution.perplexity, 3)
     2.0
     """
-    g, log_prior = _checked(errors, alpha, prior)
+    g, log_prior = checked(errors, alpha, prior)
     lowest = (g if log_prior is None else g[np.isfinite(log_prior)]).min()
     # Differences of errors near the largest float may overflow: infinitely worse, weight zero.
     with np.errstate(over="ignore"):
@@ -192,66 +191,7 @@ def optimal_weights(
 _LOWEST_TILT = -1e4
 
 
-def alpha_for_perplexity(
-    errors: ArrayLike, perplexity: float, prior: ArrayLike | None = None
-) -> float:
-    """Find the alpha whose weights have a wanted effective number of rows.
-
-    Perplexity grows with alpha, from the number of rows that share the smallest error to the
-    number of all rows, so the root is unique.
-
-    Parameters
-    ----------
-    errors : array-like of shape (n_samples,)
-        Errors, not all equal.
-    perplexity : float
-        Wanted ``exp(entropy)``, strictly between those two limits.
-    prior : array-like of shape (n_samples,), optional
-        Non-negative prior weights.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from eosparse.core import alpha_for_perplexity, optimal_weights
-    >>> errors = [0.1, 0.5, 2.0, 3.0]
-    >>> alpha = alpha_for_perplexity(errors, 2.5)
-    >>> round(optimal_weights(errors, alpha).perplexity, 6)
-    2.5
-    """
-    g, log_prior = _checked(errors, 1.0, prior)
-    u = np.ones_like(g) if log_prior is None else np.exp(log_prior)
-    present = u > 0
-    lowest = g[present].min()
-    most, least = float(u.sum()), float(u[present & (g == lowest)].sum())
-    if not least < perplexity < most:
-        raise ValueError(
-            f"perplexity={perplexity!r} cannot be reached: it must lie strictly between {least:g}, "
-            f"the number of rows that share the smallest error, and {most:g}, the number of rows."
-        )
-    # Halves first: the difference of two errors near the largest float would overflow.
-    spread = 2.0 * (g[present].max() / 2.0 - lowest / 2.0)
-    unit = (g / 2.0 - lowest / 2.0) / (spread / 2.0)
-
-    def excess(log_alpha: float) -> float:
-        entropy = optimal_weights(unit, float(np.exp(log_alpha)), u).summary.entropy
-        return entropy - float(np.log(perplexity))
-
-    smallest_gap = unit[present & (unit > 0)].min()
-    low, high = np.log(smallest_gap) - 12.0, 12.0
-    while excess(high) < 0 and high < 40.0:
-        high += 4.0
-    if np.exp(low) == 0 or excess(low) > 0:
-        raise ValueError(
-            f"perplexity={perplexity!r} cannot be reached: the smallest errors differ by less than "
-            "floats resolve. Round the errors."
-        )
-    return float(np.exp(brentq(excess, low, high, xtol=1e-14)) * spread)
-
-
-def _checked(
+def checked(
     errors: ArrayLike, alpha: float, prior: ArrayLike | None
 ) -> tuple[FloatArray, FloatArray | None]:
     """Errors as float64 and the prior's logarithm, both validated."""

@@ -3,16 +3,22 @@
 from eosparse.estimators.alpha_path import AlphaPath
 from eosparse.estimators.classifier import EOSClassifier
 from eosparse.estimators.detector import EOSDetector
+from eosparse.estimators.kmeans import EOSKMeans
 from eosparse.estimators.label_audit import LabelIssues, find_label_issues
+from eosparse.estimators.mixture import EOSGaussianMixture
 from eosparse.estimators.notices import DegenerateDataWarning, LostClassWarning, MaskingWarning
+from eosparse.estimators.pca import EOSPCA
 from eosparse.estimators.regressor import EOSRegressor
 from eosparse.estimators.spa import SPAClassifier
 
 __all__ = [
+    "EOSPCA",
     "AlphaPath",
     "DegenerateDataWarning",
     "EOSClassifier",
     "EOSDetector",
+    "EOSGaussianMixture",
+    "EOSKMeans",
     "EOSRegressor",
     "LabelIssues",
     "LostClassWarning",

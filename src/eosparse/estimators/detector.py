@@ -30,13 +30,15 @@ from eosparse.core import (
 )
 from eosparse.errors import Structure
 from eosparse.estimators.alpha_path import AlphaPath
+from eosparse.estimators.error_fit import ErrorFit
 from eosparse.estimators.gaussian_choices import fit_gaussian
-from eosparse.estimators.gaussian_fit import GaussianFit
-from eosparse.estimators.notebook import SummaryMixin
+from eosparse.estimators.gaussian_fit import GaussianFit, gaussian
+from eosparse.estimators.model_choices import fit_named_or_given
+from eosparse.estimators.notebook import SummaryMixin, flags_summary
 from eosparse.estimators.notices import warn_unless_converged
 from eosparse.estimators.parameters import fit_options, flagging_rule
 from eosparse.estimators.raw_gaussian import RawGaussian
-from eosparse.estimators.read_out import Judgement, read_out
+from eosparse.estimators.read_out import Fit, Judgement, read_out
 from eosparse.estimators.table_input import (
     memory_table,
     new_table,
@@ -61,7 +63,7 @@ class EOSDetector(  # sklearn has no types
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    r"""Find the rows that do not belong to the Gaussian bulk of a table.
+    r"""Find the rows that do not belong to the bulk of a table.
 
     Entropic Outlier Sparsification minimises
 
@@ -74,13 +76,17 @@ class EOSDetector(  # sklearn has no types
       ``w ∝ exp(-c·m/2)`` with m the squared Mahalanobis distance and ``c = 1/(αD)``;
     - rows far from the bulk lose their weight, and with it their influence on μ and V.
 
+    Other error models g look for rows that lie away from clusters, from a subspace, from a mixture,
+    or from a regression, or that one of your own cannot explain.
+
     Parameters
     ----------
     alpha : float or "auto", default="auto"
         Regularisation. "auto" takes the value at which the location has an efficiency of 0.7 on
         Gaussian rows, or the smallest at which half of the rows still hold the fit up, if larger.
         With the deterministic start it looks at smaller values too, and takes one where that
-        separates a group of rows which the first one cannot.
+        separates a group of rows which the first one cannot. Other models keep an efficiency of
+        0.9, by the law that the errors of rows with weight follow.
     efficiency : float in (0, 1), optional
         Choose alpha for this efficiency of the location instead.
     perplexity : float, optional
@@ -95,6 +101,20 @@ class EOSDetector(  # sklearn has no types
         Flag rows with ``T·w`` below this instead; the paper uses 0.01.
     contamination : float in (0, 0.5], optional
         Flag this share of the training rows instead.
+    model : str or error model, default="gaussian"
+        What rows that belong are like:
+
+        - "gaussian": one cloud;
+        - "clusters": close to one of 8 centres (one for ten rows if that is fewer);
+        - "subspace": close to a plane of as many dimensions as eigenvalues exceed their mean;
+        - "mixture": in one of 3 clouds (one for twenty rows if that is fewer);
+        - "regression": the last column is a linear function of the others.
+
+        These see the columns centred and robustly scaled. For other numbers of clusters and
+        components or another target give the model itself, such as ``ClusterError(5)``,
+        ``SubspaceError(2)``, ``MixtureError(4)`` or ``LinearError(target=0)`` of `eosparse.errors`,
+        or an error model of your own. A model that is given sees the columns as they are.
+        `covariance`, `shrinkage`, `perplexity`, `start` and `checkpoint` are for "gaussian".
     covariance : {"full", "diag", "spherical"}, default="full"
         Form of the covariance. "spherical" means equal variances in scaled columns.
     shrinkage : float in [0, 1) or "auto", default="auto"
@@ -126,15 +146,19 @@ class EOSDetector(  # sklearn has no types
     weights_ : ndarray of shape (n_samples,)
         Weights of the training rows, summing to one.
     location_ : ndarray of shape (n_features,)
-        Robust location.
+        Robust location; of the Gaussian.
     covariance_ : ndarray of shape (n_features, n_features)
-        Robust covariance, corrected to be consistent on Gaussian rows.
+        Robust covariance, corrected to be consistent on Gaussian rows; of the Gaussian.
     alpha_ : float
         The alpha used.
     shrinkage_ : float
-        The shrinkage used.
+        The shrinkage used; of the Gaussian.
+    model_ : error model
+        The error model, with what it left open filled in; not of the Gaussian.
+    theta_ : object
+        Its parameters, such as centres or a subspace, of the columns as the model sees them.
     p_values_ : ndarray of shape (n_samples,)
-        P-value of each training row, judged by the fit without it.
+        P-value of each training row, by the Gaussian judged by the fit without it.
     is_outlier_ : ndarray of bool of shape (n_samples,)
         Which training rows are flagged.
     offset_ : float
@@ -160,6 +184,11 @@ class EOSDetector(  # sklearn has no types
     ``fit(X).predict(X)`` equals ``fit_predict(X)``. With few rows per column a new row lies farther
     out than a training row, which pulled the fit towards itself; `p_values` takes that into
     account and should be preferred for new rows then.
+
+    The p-values of models other than the Gaussian rest on a law that is fitted to the weighted
+    errors: about right if rows scatter around clusters, subspace or plane like a Gaussian with
+    equal variances, approximate otherwise. Those of a mixture are upper bounds. The guide on error
+    models has measured rates.
 
     References
     ----------
@@ -188,6 +217,7 @@ class EOSDetector(  # sklearn has no types
         level: float | None = None,
         weight_cut: float | None = None,
         contamination: float | None = None,
+        model: Any = "gaussian",
         covariance: Structure = "full",
         shrinkage: float | Literal["auto"] = "auto",
         start: str | ArrayLike = "deterministic",
@@ -205,6 +235,7 @@ class EOSDetector(  # sklearn has no types
         self.level = level
         self.weight_cut = weight_cut
         self.contamination = contamination
+        self.model = model
         self.covariance = covariance
         self.shrinkage = shrinkage
         self.start = start
@@ -250,12 +281,17 @@ class EOSDetector(  # sklearn has no types
         warn_unless_converged(fit.result, self.max_iter)
         return self
 
-    def _keep(self, fit: GaussianFit, dtype: Any) -> None:
+    def _keep(self, fit: Fit, dtype: Any) -> None:
         """Keep what is known before the rows are judged, lest an interrupt lose it."""
         self._fit_, self._dtype = fit, dtype
+        for name in ("shrinkage_", "location_", "model_", "theta_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if isinstance(fit, GaussianFit):
+            self.shrinkage_ = fit.model.shrinkage
+            self.location_ = fit.location.astype(self._dtype)
+        elif isinstance(fit, ErrorFit):
+            self.model_, self.theta_ = fit.model, fit.result.theta
         self.alpha_ = fit.result.alpha
-        self.shrinkage_ = fit.model.shrinkage
-        self.location_ = fit.location.astype(self._dtype)
         self.objective_ = fit.result.objective
         self.objective_history_ = np.array(fit.result.objective_history)
         self.n_iter_ = fit.result.n_iter
@@ -263,14 +299,7 @@ class EOSDetector(  # sklearn has no types
         self.status_ = fit.result.status
 
     def _summary(self) -> list[tuple[str, str]]:
-        if not hasattr(self, "offset_"):
-            return []
-        size = f"{self._fit_.n_rows:,.0f} rows, {self.n_features_in_} columns"
-        said = [("table", size), ("alpha", f"{self.alpha_:.4g}"), ("status", str(self.status_))]
-        is_outlier = getattr(self, "is_outlier_", None)  # rows elsewhere are not at hand
-        if isinstance(is_outlier, np.ndarray):
-            said.insert(1, ("do not belong", f"{np.count_nonzero(is_outlier):,} rows"))
-        return said
+        return flags_summary(self)
 
     @property
     def weights_(self) -> Any:
@@ -297,9 +326,9 @@ class EOSDetector(  # sklearn has no types
 
         Made when asked for: with thousands of columns it is larger than the table.
         """
-        check_is_fitted(self, "location_")
-        covariance: FloatArray = self._fit_.covariance.astype(self.location_.dtype)
-        return covariance
+        check_is_fitted(self, "alpha_")
+        covariance = gaussian(self._fit_, "covariance_").covariance
+        return np.asarray(covariance.astype(self._dtype))
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
         """Fit, and return -1 for the rows that do not belong and +1 for the others."""
@@ -317,7 +346,7 @@ class EOSDetector(  # sklearn has no types
         return self._judged(X, "decision_function")
 
     def score_samples(self, X: Any) -> Any:
-        """Return minus the squared Mahalanobis distance: higher is more normal.
+        """Return minus the squared Mahalanobis distance, or error: higher is more normal.
 
         Parameters
         ----------
@@ -329,6 +358,8 @@ class EOSDetector(  # sklearn has no types
 
     def mahalanobis(self, X: Any) -> Any:
         """Return squared distances in the metric of `covariance_`."""
+        check_is_fitted(self, "offset_")
+        gaussian(self._fit_, "mahalanobis()")
         return self._judged(X, "mahalanobis")
 
     def p_values(self, X: Any) -> Any:
@@ -397,7 +428,9 @@ class EOSDetector(  # sklearn has no types
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return standardised deviations, one per column, whose squares sum to the distance.
 
-        Each is the column's own deviation, freed of what the other columns explain.
+        Each is the column's own deviation, freed of what the other columns explain. Of other
+        models it is the way from the nearest centre, from the subspace, or, standardised, from the
+        most probable component; of a regression the residual, in the target's column.
         """
         values = rows_in_memory(self, X, "transform")
         deviations: FloatArray = self._fit_.deviations(values).astype(values.dtype)
@@ -452,7 +485,7 @@ class EOSDetector(  # sklearn has no types
         scratch = clone(self).set_params(checkpoint=None, callback=None, verbose=False)
         rule = flagging_rule(scratch)
         table = memory_table(scratch, X, sample_weight)
-        fit = scratch._fit(table)
+        fit = gaussian(scratch._fit(table), "path()")
         visited = _visited_alphas(fit, alphas)
         model = RawGaussian(fit.model, fit.coordinates)
         start = solve_from_prior(model, table)
@@ -477,10 +510,12 @@ class EOSDetector(  # sklearn has no types
             is_outlier=is_outlier,
         )
 
-    def _fit(self, table: Table) -> GaussianFit:
+    def _fit(self, table: Table) -> Fit:
         names = [str(name) for name in _check_feature_names_in(self)]
-        random_state = check_random_state(self.random_state)
-        return fit_gaussian(table, fit_options(self, table), random_state, names)
+        options = fit_options(self, table)
+        if isinstance(self.model, str) and self.model == "gaussian":
+            return fit_gaussian(table, options, check_random_state(self.random_state), names)
+        return fit_named_or_given(table, self.model, options, names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

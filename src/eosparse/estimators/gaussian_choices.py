@@ -100,7 +100,7 @@ def fit_gaussian(
     sample = _sample(table, _sample_size(table))
     _check_rows_differ(table, sample)
     coordinates = choose_coordinates(sample.values, sample.mass)
-    _check_range(coordinates, feature_names)
+    check_range(coordinates, feature_names)
     if options.structure == "full":
         coordinates = _span(coordinates, table, sample)
     checkpoint = _checkpoint(table, sample, options)
@@ -274,7 +274,7 @@ class _Problem:
                 begin,
                 tol=options.tol,
                 max_iter=options.max_iter,
-                callback=_all_of(callbacks),
+                callback=all_of(callbacks),
             )
         if result.status is Status.COLLAPSED:
             _ = result.theta  # raises, with the reason and the remedy
@@ -443,7 +443,7 @@ def _checkpoint(table: Table, sample: _Sample, options: FitOptions) -> Checkpoin
     )
 
 
-def _all_of(callbacks: tuple[Callback, ...]) -> Callback:
+def all_of(callbacks: tuple[Callback, ...]) -> Callback:
     """Call one callback after the other; any of them may stop the alternation."""
 
     def callback(iteration: Iteration[Normal]) -> bool:
@@ -503,7 +503,7 @@ def _span(coordinates: Coordinates, table: Table, sample: _Sample) -> Coordinate
     return reduced
 
 
-def _check_range(coordinates: Coordinates, feature_names: list[str]) -> None:
+def check_range(coordinates: Coordinates, feature_names: list[str]) -> None:
     """Squares of the columns must fit a float."""
     bad = (coordinates.scale > 1e150) | (coordinates.scale < 1e-150)
     if bad.any():

@@ -51,9 +51,21 @@ class GaussianFit:
             distances += self.coordinates.off_span(values) / self.model.off_span_variance
         return distances
 
-    def distances(self, values: FloatArray) -> FloatArray:
+    def corrected(self, uncorrected: FloatArray) -> FloatArray:
         """Squared Mahalanobis distances in the metric of the corrected covariance."""
-        return (1 - self.coupling) * self.uncorrected_distances(values)
+        return (1 - self.coupling) * uncorrected
+
+    def left_out(self, uncorrected: FloatArray) -> FloatArray:
+        """Corrected distances of training rows from the fit without each."""
+        return self.pull.undone(uncorrected)
+
+    def taken_in(self, left_out: FloatArray) -> FloatArray:
+        """Return the uncorrected distances again."""
+        return self.pull.done(left_out)
+
+    def weights(self, uncorrected: FloatArray) -> FloatArray:
+        """Weights of training rows of prior weight one."""
+        return self.pull.weights(uncorrected)
 
     @cached_property
     def pull(self) -> SelfPull:
@@ -118,6 +130,13 @@ class GaussianFit:
         # The weights fall with m; what they do to the law of loo follows from the slope of m.
         slope = (1 - self.coupling) * (float(moments.mean[0]) / max(mean, 1e-300)) ** 2
         return FittedGamma.of_weighted(mean, variance, self.coupling / 2 * slope)
+
+
+def gaussian(fit: object, asked: str) -> GaussianFit:
+    """Return a fit that is asked for something which only a Gaussian has."""
+    if not isinstance(fit, GaussianFit):
+        raise AttributeError(f"{asked} needs a Gaussian: use EOSDetector(model='gaussian').")
+    return fit
 
 
 def _inverse_root(matrix: FloatArray) -> FloatArray:

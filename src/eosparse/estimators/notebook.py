@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+import numpy as np
+
 
 class SummaryMixin:
     """Put a short summary above scikit-learn's diagram, once there is something to say.
@@ -38,3 +40,16 @@ def weights_summary(estimator: Any) -> list[tuple[str, str]]:
         ("rows", f"{len(weights):,}, of which {low:,} keep less than half of an equal weight"),
         ("alpha", f"{estimator.alpha_:.4g}"),
     ]
+
+
+def flags_summary(estimator: Any) -> list[tuple[str, str]]:
+    """Say how many rows are flagged; nothing before the fit."""
+    if not hasattr(estimator, "offset_"):
+        return []
+    size = f"{estimator._fit_.n_rows:,.0f} rows, {estimator.n_features_in_} columns"
+    status = str(estimator.status_)
+    said = [("table", size), ("alpha", f"{estimator.alpha_:.4g}"), ("status", status)]
+    is_outlier = getattr(estimator, "is_outlier_", None)  # rows elsewhere are not at hand
+    if isinstance(is_outlier, np.ndarray):
+        said.insert(1, ("do not belong", f"{np.count_nonzero(is_outlier):,} rows"))
+    return said

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eosparse.core import Callback, FloatArray
-from eosparse.errors import STRUCTURES
+from eosparse.errors import STRUCTURES, GaussianError
 from eosparse.estimators.gaussian_choices import FitOptions
+from eosparse.estimators.model_choices import NAMED_MODELS
 from eosparse.estimators.progress import Progress
 from eosparse.estimators.read_out import Rule, RuleKind
 from eosparse.rows import MemoryRows, Table
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 def fit_options(detector: EOSDetector, table: Table) -> FitOptions:
     """Check the parameters of the fit."""
+    _check_model(detector)
     check_number("alpha", detector.alpha, 0.0, words=("auto",))
     check_number("shrinkage", detector.shrinkage, 0.0, 1.0, words=("auto",), with_low=True)
     check_number("efficiency", detector.efficiency, 0.0, 1.0, words=(None,))
@@ -57,6 +59,37 @@ def fit_options(detector: EOSDetector, table: Table) -> FitOptions:
         callbacks=_callbacks(detector),
         checkpoint=_checkpoint(detector.checkpoint),
     )
+
+
+_MEMBERS = ("errors", "statistics", "solve", "smallest_size")
+# Parameters that concern a Gaussian alone, and what they are if nobody asks for them.
+_GAUSSIAN_ONLY = {
+    "covariance": "full",
+    "shrinkage": "auto",
+    "perplexity": None,
+    "start": "deterministic",
+    "checkpoint": None,
+}
+
+
+def _check_model(detector: EOSDetector) -> None:
+    model = detector.model
+    if isinstance(model, str):
+        check_choice("model", model, ("gaussian", *NAMED_MODELS))
+        if model == "gaussian":
+            return
+    missing = [] if isinstance(model, str) else [m for m in _MEMBERS if not hasattr(model, m)]
+    if missing or isinstance(model, type):
+        raise ValueError(
+            f"model={model!r} is neither a name nor an error model"
+            + (f": it has no {missing[0]!r}." if missing else ", but a class: call it.")
+        )
+    if isinstance(model, GaussianError):
+        raise ValueError("model: a Gaussian has choices of its own: use model='gaussian'.")
+    for name, default in _GAUSSIAN_ONLY.items():
+        value = getattr(detector, name)
+        if not (value is default or (isinstance(value, str) and value == default)):
+            raise ValueError(f"{name} applies to model='gaussian' only, not to model={model!r}.")
 
 
 def _callbacks(detector: EOSDetector) -> tuple[Callback, ...]:

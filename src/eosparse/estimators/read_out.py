@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 
-from eosparse.core import FloatArray
-from eosparse.estimators.gaussian_fit import GaussianFit
+from eosparse.core import FloatArray, Result
 from eosparse.inference import DistanceLaw, rejected_mass
 from eosparse.rows import DaskRows, FileRows, MemoryRows, Table
 
@@ -29,13 +28,63 @@ class Rule:
     value: float
 
 
+class Fit(Protocol):
+    """What the read-out asks of a fit: one number per row, its distance, and what follows from it.
+
+    A distance is uncorrected (that of the fit), corrected (what users see), or that from the fit
+    without the row. Only the Gaussian tells these apart; for other models they are the error.
+    """
+
+    @property
+    def result(self) -> Result[Any]:
+        """How the alternation ended."""
+        ...
+
+    @property
+    def n_rows(self) -> float:
+        """Mass of the training rows."""
+        ...
+
+    def uncorrected_distances(self, values: FloatArray, /) -> FloatArray:
+        """Return the distance of each row."""
+        ...
+
+    def corrected(self, uncorrected: FloatArray, /) -> FloatArray:
+        """Return distances as users see them."""
+        ...
+
+    def left_out(self, uncorrected: FloatArray, /) -> FloatArray:
+        """Return the corrected distances of training rows from the fit without each."""
+        ...
+
+    def taken_in(self, left_out: FloatArray, /) -> FloatArray:
+        """Return the uncorrected distances again."""
+        ...
+
+    def weights(self, uncorrected: FloatArray, /) -> FloatArray:
+        """Return the weights of rows of prior weight one."""
+        ...
+
+    def distance_at_weight(self, relative_weight: float, /) -> float:
+        """Return the corrected distance at which T·w has a given value."""
+        ...
+
+    def law(self, uncorrected: Table, /) -> DistanceLaw:
+        """Return the law of the corrected distance of a new row that belongs."""
+        ...
+
+    def deviations(self, values: FloatArray, /) -> FloatArray:
+        """Return a deviation of each column, whose squares explain the corrected distance."""
+        ...
+
+
 @dataclass(frozen=True)
 class Judge:
     """A fit with the law of its distances and the cut: what is needed to judge any row.
 
     Attributes
     ----------
-    fit : GaussianFit
+    fit : Fit
         The fit.
     law : DistanceLaw
         Law of the distance of a new row that belongs.
@@ -43,7 +92,7 @@ class Judge:
         Rows with a larger (corrected) distance are flagged.
     """
 
-    fit: GaussianFit
+    fit: Fit
     law: DistanceLaw
     cut: float
 
@@ -63,7 +112,7 @@ class Judgement:
     def of(self, uncorrected: FloatArray) -> Any:
         """Judge rows by their uncorrected distances."""
         fit, law, cut = self.judge.fit, self.judge.law, self.judge.cut
-        distances = ((1 - fit.coupling) * uncorrected).astype(self.dtype, copy=False)
+        distances = fit.corrected(uncorrected).astype(self.dtype, copy=False)
         match self.name:
             case "mahalanobis":
                 return distances
@@ -76,13 +125,13 @@ class Judgement:
             case "is_outlier" | "is_outlier_":
                 return cut - distances < 0
             case "p_values":
-                return law.p_values((1 - fit.coupling) * uncorrected)
+                return law.p_values(fit.corrected(uncorrected))
             case "p_values_":  # each training row is judged by the fit without it
-                return law.p_values(fit.pull.undone(uncorrected))
+                return law.p_values(fit.left_out(uncorrected))
             case "weights_":
-                return fit.pull.weights(uncorrected)
+                return fit.weights(uncorrected)
             case _:  # relative weights: 1 is that of an average training row
-                return fit.pull.weights(uncorrected) * fit.n_rows
+                return fit.weights(uncorrected) * fit.n_rows
 
 
 @dataclass(frozen=True)
@@ -137,41 +186,41 @@ class ReadOut:
         return p_values
 
 
-def read_out(fit: GaussianFit, uncorrected: Table, rule: Rule) -> ReadOut:
+def read_out(fit: Fit, uncorrected: Table, rule: Rule) -> ReadOut:
     """Find the law of the distances, and the cut that a rule asks for."""
     law = fit.law(uncorrected)
     return ReadOut(Judge(fit, law, _cut(fit, law, uncorrected, rule)), uncorrected)
 
 
-def _cut(fit: GaussianFit, law: DistanceLaw, uncorrected: Table, rule: Rule) -> float:
+def _cut(fit: Fit, law: DistanceLaw, uncorrected: Table, rule: Rule) -> float:
     if rule.kind == "weight_cut":
         return fit.distance_at_weight(rule.value)
     if rule.kind == "contamination":
-        return (1 - fit.coupling) * _farthest_share(uncorrected, rule.value)
+        return float(fit.corrected(np.array([_farthest_share(uncorrected, rule.value)]))[0])
     level = rule.value
     if rule.kind == "fdr":
         level = _guarded_level(fit, law, uncorrected, rule.value)
-    return float((1 - fit.coupling) * _training_distance(fit, law, np.array([level]))[0])
+    return float(fit.corrected(_training_distance(fit, law, np.array([level])))[0])
 
 
-def _training_distance(fit: GaussianFit, law: DistanceLaw, levels: FloatArray) -> FloatArray:
+def _training_distance(fit: Fit, law: DistanceLaw, levels: FloatArray) -> FloatArray:
     """Uncorrected distances of training rows with given p-values."""
-    return fit.pull.done(law.distance_at(levels))
+    return fit.taken_in(law.distance_at(levels))
 
 
-def _guarded_level(fit: GaussianFit, law: DistanceLaw, uncorrected: Table, fdr: float) -> float:
+def _guarded_level(fit: Fit, law: DistanceLaw, uncorrected: Table, fdr: float) -> float:
     """Return the level at which a false-discovery rate is kept."""
     guarded = fdr / TAIL_GUARD
 
     def count(levels: FloatArray) -> FloatArray:
-        return _mass_beyond(uncorrected, _training_distance(fit, law, levels))
+        return mass_beyond(uncorrected, _training_distance(fit, law, levels))
 
     rejected = rejected_mass(count, uncorrected.mass, guarded)
     # What the next row would have needed: with nothing rejected, the level of a first one.
     return guarded * max(rejected, 1.0) / uncorrected.mass
 
 
-def _mass_beyond(uncorrected: Table, cuts: FloatArray) -> FloatArray:
+def mass_beyond(uncorrected: Table, cuts: FloatArray) -> FloatArray:
     """Return the mass of the rows beyond each cut."""
 
     def one(distances: FloatArray, prior: FloatArray | None) -> FloatArray:
@@ -190,18 +239,18 @@ _N_CUTS = 64
 def _farthest_share(uncorrected: Table, share: float) -> float:
     """Half-way between the last kept and the first flagged distance."""
     wanted = share * uncorrected.mass * (1 + 1e-12)
-    low, high = 0.0, _around(uncorrected, np.inf).below
-    if _mass_beyond(uncorrected, np.zeros(1))[0] <= wanted:
+    low, high = _around(uncorrected, -np.inf).above, _around(uncorrected, np.inf).below
+    if mass_beyond(uncorrected, np.array([low]))[0] <= wanted:
         high = low
-    while high - low > 1e-14 * high:
+    while high - low > 1e-14 * max(abs(low), abs(high)):
         cuts = np.linspace(low, high, _N_CUTS + 1)
-        is_enough = _mass_beyond(uncorrected, cuts[1:]) <= wanted
+        is_enough = mass_beyond(uncorrected, cuts[1:]) <= wanted
         first = int(np.argmax(is_enough))  # of the last one it is certain
         if (cuts[first], cuts[first + 1]) == (low, high):
             break
         low, high = float(cuts[first]), float(cuts[first + 1])
     around = _around(uncorrected, high)
-    return (around.below + around.above) / 2 if np.isfinite(around.above) else around.below
+    return around.below / 2 + around.above / 2 if np.isfinite(around.above) else around.below
 
 
 @dataclass(frozen=True)
@@ -220,7 +269,7 @@ def _around(uncorrected: Table, cut: float) -> _Around:
         counted = distances if prior is None else distances[prior > 0]
         near = counted <= cut
         return _Around(
-            float(counted.max(where=near, initial=0.0)),
+            float(counted.max(where=near, initial=-np.inf)),
             float(counted.min(where=~near, initial=np.inf)),
         )
 

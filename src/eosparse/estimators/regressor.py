@@ -28,6 +28,7 @@ from eosparse.errors import (
     LearnerError,
     NumberedRows,
     coupling_for_efficiency,
+    least_absolute_residuals,
     weighted_quantiles,
 )
 from eosparse.estimators.detector import EOSDetector
@@ -44,7 +45,6 @@ _AUTO_EFFICIENCY = 0.85
 # A robust start needs this many rows per column of the joint table.
 _ROWS_PER_COLUMN = 5
 _MEMORISED = 1e-3
-_REWEIGHTINGS = 30
 _PASSES_IN_SAMPLE, _PASSES_OUT_OF_FOLD = 8, 2
 
 
@@ -386,20 +386,8 @@ def _robust_choices(problem: TargetProblem) -> Iterator[FloatArray]:
         with suppress(ValueError):
             table = np.column_stack([values, problem.y])
             yield EOSDetector().fit(table, sample_weight=problem.prior).weights_
-        distances = _absolute_residuals(values, problem.y, problem.prior)
+        distances = least_absolute_residuals(values, problem.y, problem.prior)
         yield problem.prior * (distances <= weighted_quantiles(distances, problem.prior, (0.5,)))
-
-
-def _absolute_residuals(values: FloatArray, y: FloatArray, prior: FloatArray) -> FloatArray:
-    """Absolute residuals of the linear fit that makes their sum least, by reweighting."""
-    design = np.column_stack([np.ones(len(y)), values])
-    weights = np.ones(len(y))
-    for _ in range(_REWEIGHTINGS):
-        root = np.sqrt(prior * weights)
-        solution = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
-        residuals: FloatArray = np.abs(y - design @ solution)
-        weights = 1.0 / np.maximum(residuals, 1e-6 * max(float(residuals.max()), 1e-300))
-    return residuals
 
 
 def _median_loss(fitted: Fitted[Regression], prior: FloatArray) -> float:

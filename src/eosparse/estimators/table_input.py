@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,13 +21,10 @@ from eosparse.rows import (
     open_rows,
 )
 
-if TYPE_CHECKING:
-    from eosparse.estimators.detector import EOSDetector
-
 _FEWEST_ROWS = 4
 
 
-def training_table(detector: EOSDetector, X: Any, sample_weight: Any) -> Table:
+def training_table(detector: Any, X: Any, sample_weight: Any) -> Table:
     """Check a table and its prior weights, and note its columns."""
     if is_on_disk(X):
         table: Table = _files(X, sample_weight)
@@ -47,9 +44,7 @@ def training_table(detector: EOSDetector, X: Any, sample_weight: Any) -> Table:
     return table
 
 
-def memory_table(
-    detector: EOSDetector, X: ArrayLike, sample_weight: ArrayLike | None
-) -> MemoryRows:
+def memory_table(detector: Any, X: ArrayLike, sample_weight: ArrayLike | None) -> MemoryRows:
     """Check a table in memory and its prior weights."""
     values: FloatArray = validate_data(
         detector, X, dtype=[np.float64, np.float32], ensure_min_samples=_FEWEST_ROWS
@@ -71,7 +66,7 @@ def _check_enough(table: Table) -> None:
         )
 
 
-def new_table(detector: EOSDetector, X: Any) -> Table:
+def new_table(detector: Any, X: Any) -> Table:
     """Check rows to be judged by a fitted detector."""
     names = getattr(detector, "feature_names_in_", None)
     if is_on_disk(X):
@@ -93,7 +88,7 @@ def new_table(detector: EOSDetector, X: Any) -> Table:
     return table
 
 
-def rows_in_memory(detector: EOSDetector, X: Any, method: str) -> FloatArray:
+def rows_in_memory(detector: Any, X: Any, method: str) -> FloatArray:
     """Check new rows for a method that returns more than one number per row."""
     check_is_fitted(detector, "offset_")
     if is_on_disk(X) or is_dask(X):

@@ -16,6 +16,7 @@ from eosparse.inference.label_noise import (
     most_likely_wrong,
     rising_with,
 )
+from eosparse.inference.mixture_law import MixtureLaw
 from eosparse.inference.ranking import area_under_curve, mean_area
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Explanation",
     "FittedGamma",
     "LabelNoise",
+    "MixtureLaw",
     "ScaledF",
     "SelfPull",
     "area_under_curve",

@@ -144,11 +144,20 @@ class FittedGamma:
     """A gamma law fitted to the distances themselves.
 
     For structured and shrunk covariances no exact law is known: a sum of unequal squares is close
-    to a gamma law with the same mean and variance.
+    to a gamma law with the same mean and variance. Errors that may have any sign have an unknown
+    least value, too.
+
+    Attributes
+    ----------
+    shape, scale : float
+        Shape and scale of the law.
+    least : float
+        The least value.
     """
 
     shape: float
     scale: float
+    least: float = 0.0
 
     @classmethod
     def of_weighted(cls, mean: float, variance: float, tilt: float) -> FittedGamma:
@@ -161,12 +170,26 @@ class FittedGamma:
         rate = mean / max(variance, 1e-12 * mean**2)
         return cls(mean * rate, 1 / max(rate - tilt, 0.2 * rate))
 
+    @classmethod
+    def of_moments(cls, mean: float, variance: float, third: float, tilt: float) -> FittedGamma:
+        """Match the third central moment as well, where the least value is not known."""
+        variance = max(variance, 1e-24 * mean**2, 1e-290)
+        skewness = third / variance**1.5
+        # Hardly skewed at all, the law is a normal one.
+        shape = 4 / max(skewness, 2 / np.sqrt(_LARGEST_SHAPE)) ** 2
+        rate = float(np.sqrt(shape / variance))
+        return cls(shape, 1 / max(rate - tilt, 0.2 * rate), mean - shape / rate)
+
     def p_values(self, distances: FloatArray) -> FloatArray:
         """Return the probability of a distance at least as large."""
-        p: FloatArray = gammaincc(self.shape, np.asarray(distances) / self.scale)
+        above = np.maximum(np.asarray(distances) - self.least, 0.0)
+        p: FloatArray = gammaincc(self.shape, above / self.scale)
         return p
 
     def distance_at(self, levels: FloatArray) -> FloatArray:
         """Return the distances with given p-values."""
-        distances: FloatArray = self.scale * gammainccinv(self.shape, levels)
+        distances: FloatArray = self.least + self.scale * gammainccinv(self.shape, levels)
         return distances
+
+
+_LARGEST_SHAPE = 1e4

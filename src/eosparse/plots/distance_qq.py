@@ -11,6 +11,7 @@ from scipy.stats import chi2
 
 from eosparse.core import BoolArray, FloatArray
 from eosparse.estimators import EOSDetector
+from eosparse.estimators.gaussian_fit import gaussian
 from eosparse.plots._matplotlib import LINE, legend_on_top, new_axes, scatter_rows
 from eosparse.rows import Table
 
@@ -92,7 +93,7 @@ class DistanceQQDisplay:
         if law == "fitted":
             quantiles, name = judge.law.distance_at(tail), "the fitted law"
         else:
-            rank = judge.fit.coordinates.rank
+            rank = gaussian(judge.fit, "law='chi2'").coordinates.rank
             quantiles, name = chi2.isf(tail, rank), f"χ² with {rank} degrees of freedom"
         return cls(np.sqrt(quantiles), np.sqrt(squared), flagged, name).plot(ax=ax)
 
@@ -122,5 +123,5 @@ def _ordered(estimator: EOSDetector, X: ArrayLike | None) -> tuple[FloatArray, B
     uncorrected = np.asarray(cast(Table, read_out.uncorrected).column(np.float64))
     order = np.argsort(uncorrected, kind="stable")
     # Ranked as p-values are: with very few rows a near row's pull may outweigh its distance.
-    loo = np.maximum.accumulate(read_out.judge.fit.pull.undone(uncorrected[order]))
+    loo = np.maximum.accumulate(read_out.judge.fit.left_out(uncorrected[order]))
     return loo, flagged[order]

@@ -21,7 +21,7 @@ import eosparse
 from eosparse.core import Result, Status
 from eosparse.errors import GaussianError, Normal
 from eosparse.estimators import EOSDetector
-from eosparse.estimators.gaussian_fit import GaussianFit
+from eosparse.estimators.gaussian_fit import GaussianFit, gaussian
 from eosparse.estimators.read_out import Judge, ReadOut
 from eosparse.inference import FittedGamma, ScaledF
 from eosparse.rows import Coordinates
@@ -75,7 +75,8 @@ class SavedModel:
 
 
 def save(detector: EOSDetector, columns: list[Column], numbers: Numbers, path: Path) -> None:
-    """Write a model; the file appears when it is complete."""
+    """Write a model with a Gaussian; the file appears when it is complete."""
+    gaussian(detector._read_out.judge.fit, "a model on disk")
     arrays: dict[str, Any] = {}
     content = {
         "format": FORMAT,

@@ -1,0 +1,1 @@
+"""Figures of what the closed form does beyond outliers and labels."""

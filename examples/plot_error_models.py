@@ -1,0 +1,51 @@
+"""
+The same rows, seen by four error models
+========================================
+
+What does not belong depends on what belonging means. Three groups and some stray rows: one Gaussian
+keeps what lies in its ellipse, also between the groups; clusters keep what is near a centre; a
+subspace what is near the line, however far along; a mixture follows the shape of each group. The
+shaded regions have p-values above 0.005, which rows are flagged below, 0.1 and 0.5.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from eosparse import EOSDetector
+from eosparse.errors import ClusterError, MixtureError, SubspaceError
+
+KEPT, FLAGGED = "#0072B2", "#D55E00"
+rng = np.random.default_rng(1)
+groups = [
+    rng.normal(size=(130, 2)) * [1.6, 0.5] + [0, 0],
+    rng.normal(size=(130, 2)) * [0.6, 0.6] + [8, 3.4],
+    rng.normal(size=(130, 2)) @ [[1.2, 0.9], [0.0, 0.5]] + [15, 6],
+]
+stray = [[4, 1.5], [11.5, 4.8], [4, 6], [12, -1], [8, -2], [0, 5], [24, 10.2], [19, 1], [-8, -3.3]]
+X = np.vstack([*groups, stray])
+
+models = {
+    "one Gaussian": "gaussian",
+    "clusters": ClusterError(3),
+    "subspace": SubspaceError(1),
+    "mixture": MixtureError(3),
+}
+x, y = np.meshgrid(np.linspace(-11, 28, 240), np.linspace(-5, 13, 160))
+points = np.column_stack([x.ravel(), y.ravel()])
+
+figure, axes = plt.subplots(
+    2, 2, figsize=(9.6, 6.4), sharex=True, sharey=True, layout="constrained"
+)
+for ax, (name, model) in zip(axes.flat, models.items(), strict=True):
+    start = "uniform" if model == "gaussian" else "deterministic"  # the three groups together
+    detector = EOSDetector(model=model, start=start, level=0.005).fit(X)
+    p_values = detector.p_values(points).reshape(x.shape)
+    ax.contourf(
+        x, y, p_values, levels=[0.005, 0.1, 0.5, 1.0], colors=["#e3eef6", "#c3dcec", "#9fc7e0"]
+    )
+    flagged = detector.is_outlier_
+    ax.scatter(*X[~flagged].T, s=7, color=KEPT, label="kept")
+    ax.scatter(*X[flagged].T, s=24, marker="D", color=FLAGGED, label="flagged")
+    ax.set(title=f"{name}: {flagged.sum()} flagged", xlabel="x", ylabel="y")
+axes[0, 0].legend(loc="upper left", framealpha=1.0, edgecolor="none")
+plt.show()

@@ -1,0 +1,85 @@
+"""Probabilities of rows over rows: the closed form in blocks, as a dense or a sparse matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from eosparse.affinities.pairs import Nearest, PairErrors, blocks
+from eosparse.affinities.regularisation import Alpha, Perplexity
+from eosparse.core import FloatArray, IntArray, RowwiseWeights
+from eosparse.rows.side_by_side import each
+
+Matrix: TypeAlias = Any  # FloatArray, or csr_array on neighbours; SciPy's stubs keep them apart
+
+_TILE = 1024
+
+
+@dataclass(frozen=True)
+class Densities:
+    """Conditional probabilities, one row for each row, and the alphas and entropies of the rows."""
+
+    P: Matrix
+    alphas: FloatArray
+    entropies: FloatArray
+
+
+def over_all(pairs: PairErrors, rule: Perplexity | Alpha) -> Densities:
+    """Find the probabilities of all pairs of training rows."""
+    n_rows = pairs.n_rows
+    P, alphas, entropies = np.empty((n_rows, n_rows)), np.empty(n_rows), np.empty(n_rows)
+
+    def fill(block: slice) -> None:
+        found = rule.weights(pairs.to_others(block))
+        P[block], alphas[block], entropies[block] = found.weights, found.alphas, found.entropies
+
+    pairs.over(blocks(n_rows, n_rows), fill)
+    return Densities(P, alphas, entropies)
+
+
+def over_nearest(pairs: PairErrors, rule: Perplexity | Alpha, n_neighbors: int) -> Densities:
+    """Find the probabilities of training rows over their nearest neighbours."""
+    nearest = pairs.nearest(None, n_neighbors)
+    found = solved(nearest, rule)
+    P = sparse(nearest.indices, found.weights, pairs.n_rows)
+    return Densities(P, found.alphas, found.entropies)
+
+
+def solved(nearest: Nearest, rule: Perplexity | Alpha) -> RowwiseWeights:
+    """Solve the closed form for errors to neighbours, blocks side by side."""
+    errors = nearest.errors
+    weights, alphas, entropies = np.empty_like(errors), np.empty(len(errors)), np.empty(len(errors))
+
+    def fill(block: slice) -> None:
+        found = rule.weights(errors[block])
+        weights[block], alphas[block] = found.weights, found.alphas
+        entropies[block] = found.entropies
+
+    each(fill, blocks(*errors.shape))
+    return RowwiseWeights(alphas, weights, entropies)
+
+
+def sparse(indices: IntArray, weights: FloatArray, n_rows: int) -> csr_array:
+    """Return the probabilities over neighbours as a matrix over all training rows."""
+    ends = np.arange(len(weights) + 1) * weights.shape[1]
+    entries = weights.ravel(), indices.ravel(), ends
+    matrix = csr_array(entries, shape=(len(weights), n_rows), copy=True)
+    matrix.sort_indices()  # in place, which the copy keeps from the arguments
+    return matrix
+
+
+def symmetrised(P: Matrix) -> Matrix:
+    """Return ``(P + P') / 2n``; a dense matrix is changed in place, tile by tile."""
+    n_rows = P.shape[0]
+    P *= 1.0 / (2.0 * n_rows)
+    if not isinstance(P, np.ndarray):
+        return csr_array(P + P.T)
+    cuts = [slice(first, first + _TILE) for first in range(0, n_rows, _TILE)]
+    for number, upper in enumerate(cuts):
+        for lower in cuts[number:]:
+            sums = P[upper, lower] + P[lower, upper].T
+            P[upper, lower], P[lower, upper] = sums, sums.T
+    return P

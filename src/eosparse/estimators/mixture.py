@@ -1,0 +1,208 @@
+"""`EOSGaussianMixture`: a mixture that rows of no component do not spoil."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import DensityMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from eosparse.core import FloatArray
+from eosparse.errors import Mixture, MixtureError
+from eosparse.estimators.error_fit import ErrorFit
+from eosparse.estimators.model_choices import MODEL_EFFICIENCY, working_coordinates
+from eosparse.estimators.parameters import check_whole
+from eosparse.estimators.table_input import new_table, rows_in_memory, training_table
+from eosparse.estimators.weighs_rows import WeighsRows
+from eosparse.inference import MixtureLaw
+from eosparse.rows import Coordinates, MemoryRows, single_threaded_blas
+
+
+class EOSGaussianMixture(DensityMixin, WeighsRows):  # type: ignore[misc]  # sklearn has no types
+    r"""Fit a Gaussian mixture while weighing down the rows that belong to no component.
+
+    Entropic Outlier Sparsification minimises
+
+    .. math::
+        -\frac{1}{D} \sum_t w_t \log \sum_k \pi_k N(x_t; \mu_k, V_k)
+        + \alpha \sum_t w_t \log w_t
+
+    over the simplex of weights w, the shares π, locations μ and covariances V. An infinite α is the
+    ordinary mixture; one component is the Gaussian of `EOSDetector`.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of components.
+    alpha : float or "auto", default="auto"
+        Regularisation. "auto" is ``1/(cD)`` with ``c = sqrt(1 - efficiency^(2/(D+2)))``, or the
+        smallest at which half of the rows hold all components up, if larger.
+    efficiency : float in (0, 1), default=0.9
+        Efficiency behind alpha="auto", of the locations on rows without outliers. Lower values
+        resist more.
+    fdr : float, default=0.01
+        Flag rows by Benjamini-Hochberg at this false-discovery rate. It is kept if components are
+        Gaussian; where they overlap fewer rows are flagged than might be.
+    tol : float, default=1e-9
+        Stop when the objective falls by no more than this, relative to its size if above 1.
+    max_iter : int, default=1000
+        Most passes over the rows.
+
+    Attributes
+    ----------
+    means_ : ndarray of shape (n_components, n_features)
+        Locations of the components, ordered by their first coordinate.
+    covariances_ : ndarray of shape (n_components, n_features, n_features)
+        Covariances, corrected to be consistent on separate Gaussian components.
+    shares_ : ndarray of shape (n_components,)
+        Shares of the components, corrected likewise. (`weights_` are those of the rows.)
+    labels_ : ndarray of shape (n_samples,)
+        Most probable component of each training row, flagged or not; of rows in memory.
+    weights_ : ndarray of shape (n_samples,)
+        Weights of the training rows, summing to one.
+    is_outlier_ : ndarray of bool of shape (n_samples,)
+        Which training rows belong to no component.
+    offset_ : float
+        Rows with `score_samples` below it belong to no component.
+    alpha_ : float
+        The alpha used.
+    objective_ : float
+        The objective at the solution.
+    objective_history_ : ndarray
+        The objective after each pass, never rising.
+    n_iter_ : int
+        Number of passes over the rows.
+    effective_sample_size_ : float
+        Kish's effective number of rows.
+    status_ : Status
+        How the alternation ended.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, where the input has names that are all strings.
+
+    Notes
+    -----
+    The fit is made in robustly scaled columns. One pseudo-row in each component, a ball with the
+    variance of rows around the nearest centre, keeps components from collapsing onto a few rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse import EOSGaussianMixture
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, (200, 2)), rng.normal(9, 2, (100, 2))])
+    >>> X[::20] = rng.uniform(-60, 60, (15, 2))
+    >>> model = EOSGaussianMixture(2).fit(X)
+    >>> (model.means_.round() + 0.0).tolist()
+    [[0.0, 0.0], [9.0, 9.0]]
+    >>> model.shares_.round(1).tolist()
+    [0.7, 0.3]
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: float | Literal["auto"] = "auto",
+        efficiency: float = MODEL_EFFICIENCY,
+        fdr: float = 0.01,
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.efficiency = efficiency
+        self.fdr = fdr
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(
+        self,
+        X: Any,
+        y: object = None,  # noqa: ARG002  # scikit-learn's signature
+        sample_weight: Any = None,
+    ) -> Self:
+        """Find the components and the weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), path, opened rows or Dask collection
+            The table; numbers without gaps, in memory, in files or on a cluster.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), optional
+            Prior weights. A weight of k equals the same row k times, 0 its absence. Of rows on disk
+            the name of a column; of a Dask collection a Dask array in the same partitions.
+
+        Returns
+        -------
+        EOSGaussianMixture
+            The fitted estimator.
+        """
+        self._check_parameters()
+        check_whole("n_components", self.n_components, 1)
+        table = training_table(self, X, sample_weight)
+        with single_threaded_blas():
+            coordinates = working_coordinates(table, list(_check_feature_names_in(self)))
+            fit = self._fit_to(MixtureError(self.n_components), table, coordinates)
+            self._keep(_in_order(fit), table)
+        self._keep_mixture(self._fit_.result.theta, coordinates, table.dtype)
+        self.__dict__.pop("labels_", None)
+        if isinstance(table, MemoryRows):
+            self.labels_ = table.mapped(self._component).column(np.dtype(np.int32))
+        return self
+
+    def _keep_mixture(self, mixture: Mixture, coordinates: Coordinates, dtype: Any) -> None:
+        law = cast(MixtureLaw, self._read_out.judge.law)
+        self._component = _MostProbable(mixture, coordinates)
+        self.shares_ = law.shares.astype(dtype)
+        self.means_ = np.stack([coordinates.location(m) for m in mixture.locations]).astype(dtype)
+        covariances = [
+            coordinates.covariance(part.covariance, 0.0) / (1 - law.coupling)
+            for part in mixture.components
+        ]
+        self.covariances_ = np.stack(covariances).astype(dtype)
+
+    def predict(self, X: Any) -> Any:
+        """Return the number of the most probable component of each row."""
+        check_is_fitted(self, "offset_")
+        table = new_table(self, X)
+        return table.mapped(self._component).column(np.dtype(np.int32))
+
+    def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
+        """Fit, and return the number of the most probable component of each row."""
+        self.fit(X, y, sample_weight=sample_weight)
+        return self.labels_ if hasattr(self, "labels_") else self.predict(X)
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each component, given the row and that it belongs."""
+        values = rows_in_memory(self, X, "predict_proba")
+        chances = self._component.mixture.responsibilities(self._component.coordinates(values))
+        return chances.astype(values.dtype, copy=False)
+
+    def score(self, X: Any, y: object = None) -> float:  # noqa: ARG002  # scikit-learn's signature
+        """Return the mean of `score_samples`: the log-density per column, up to a constant."""
+        return float(np.mean(self.score_samples(X)))
+
+
+@dataclass(frozen=True)
+class _MostProbable:
+    """The number of the most probable component, as a function of rows."""
+
+    mixture: Mixture
+    coordinates: Coordinates
+
+    def __call__(self, values: FloatArray) -> Any:
+        return self.mixture.log_densities(self.coordinates(values)).argmax(axis=1)
+
+
+def _in_order(fit: ErrorFit[Mixture]) -> ErrorFit[Mixture]:
+    """Number the components by their first coordinates, whichever start led to them."""
+    mixture = fit.result.last
+    order = np.lexsort(mixture.locations.T[::-1])
+    ordered = Mixture(mixture.shares[order], tuple(mixture.components[k] for k in order))
+    return replace(fit, result=replace(fit.result, last=ordered))

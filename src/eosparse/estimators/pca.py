@@ -1,0 +1,191 @@
+"""`EOSPCA`: principal components that a part of the rows cannot turn."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from eosparse.core import FloatArray
+from eosparse.errors import Plane, SubspaceError
+from eosparse.estimators.model_choices import MODEL_EFFICIENCY
+from eosparse.estimators.parameters import check_whole
+from eosparse.estimators.table_input import rows_in_memory, training_table
+from eosparse.estimators.weighs_rows import WeighsRows
+from eosparse.inference import FittedGamma
+from eosparse.rows import as_float64, single_threaded_blas
+
+
+class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # type: ignore[misc]  # sklearn has no types
+    r"""Find principal components while weighing down the rows that lie off their subspace.
+
+    Entropic Outlier Sparsification minimises
+
+    .. math::
+        \sum_t w_t \big(|x_t - \mu|^2 - |P'(x_t - \mu)|^2\big) + \alpha \sum_t w_t \log w_t
+
+    over the simplex of weights w, the location μ and orthonormal directions P. An infinite α is
+    ordinary principal component analysis.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the subspace. With as many components as columns no row lies off it.
+    alpha : float or "auto", default="auto"
+        Regularisation, in squared units of the columns. "auto" is ``2σ²(1-c)/c`` with
+        ``c = sqrt(1 - efficiency^(2/(p+2)))``, at which location and directions keep that
+        efficiency if the noise off the subspace is Gaussian with variance σ² in each of p
+        directions. σ and p are those of the gamma law that the weighted errors follow, found
+        together with α from the median error on. With few rows for many columns it is larger, lest
+        single rows keep the subspace to themselves.
+    efficiency : float in (0, 1), default=0.9
+        Efficiency behind alpha="auto". Lower values resist more.
+    fdr : float, default=0.01
+        Flag rows by Benjamini-Hochberg at this false-discovery rate, by the same gamma law.
+    tol : float, default=1e-12
+        Stop when the objective falls by no more than this, relative to its size if above 1.
+    max_iter : int, default=1000
+        Most passes over the rows.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Principal directions, by falling variance; the largest entry of each is positive.
+    explained_variance_ : ndarray of shape (n_components,)
+        Weighted variance along each. Weights depend on the noise alone, so that on Gaussian rows
+        it needs no correction.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Its part of the whole variance.
+    noise_variance_ : float
+        Variance off the subspace, per direction, corrected to be consistent on Gaussian rows.
+    mean_ : ndarray of shape (n_features,)
+        Robust location.
+    weights_ : ndarray of shape (n_samples,)
+        Weights of the training rows, summing to one.
+    is_outlier_ : ndarray of bool of shape (n_samples,)
+        Which training rows lie off the subspace.
+    offset_ : float
+        Rows with `score_samples` below it lie off the subspace.
+    alpha_ : float
+        The alpha used.
+    objective_ : float
+        The objective at the solution.
+    objective_history_ : ndarray
+        The objective after each pass, never rising.
+    n_iter_ : int
+        Number of passes over the rows.
+    effective_sample_size_ : float
+        Kish's effective number of rows.
+    status_ : Status
+        How the alternation ended.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, where the input has names that are all strings.
+
+    Notes
+    -----
+    Rows that lie far out within the subspace support it and are not flagged; they do count in
+    `explained_variance_`. `EOSDetector` flags them. Distances are Euclidean: scale the columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse import EOSPCA
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.outer(rng.normal(0, 5, 300), [0.6, 0.8, 0.0]) + rng.normal(0, 0.1, (300, 3))
+    >>> X[:60] = rng.normal(0, 10, (60, 3))
+    >>> model = EOSPCA(1).fit(X)
+    >>> np.abs(model.components_).round(2).tolist()
+    [[0.6, 0.8, 0.0]]
+    >>> bool(model.is_outlier_[:60].mean() > 0.9), int(model.is_outlier_[60:].sum())
+    (True, 0)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: float | Literal["auto"] = "auto",
+        efficiency: float = MODEL_EFFICIENCY,
+        fdr: float = 0.01,
+        tol: float = 1e-12,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.efficiency = efficiency
+        self.fdr = fdr
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(
+        self,
+        X: Any,
+        y: object = None,  # noqa: ARG002  # scikit-learn's signature
+        sample_weight: Any = None,
+    ) -> Self:
+        """Find the subspace and the weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), path, opened rows or Dask collection
+            The table; numbers without gaps, in memory, in files or on a cluster.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), optional
+            Prior weights. A weight of k equals the same row k times, 0 its absence. Of rows on disk
+            the name of a column; of a Dask collection a Dask array in the same partitions.
+
+        Returns
+        -------
+        EOSPCA
+            The fitted estimator.
+        """
+        self._check_parameters()
+        check_whole("n_components", self.n_components, 1)
+        table = training_table(self, X, sample_weight)
+        with single_threaded_blas():
+            self._keep(self._fit_to(SubspaceError(self.n_components), table), table)
+        self._keep_plane(self._fit_.result.theta, table.dtype)
+        return self
+
+    def _keep_plane(self, plane: Plane, dtype: Any) -> None:
+        self._plane = plane
+        self.components_ = plane.components.astype(dtype)
+        self.mean_ = plane.location.astype(dtype)
+        self.explained_variance_ = plane.variances.astype(dtype)
+        off = self.n_features_in_ - self.n_components
+        law = cast(FittedGamma, self._read_out.judge.law)
+        self.noise_variance_ = law.shape * law.scale / off if off else 0.0
+        whole = float(plane.variances.sum()) + off * self.noise_variance_
+        self.explained_variance_ratio_ = (plane.variances / max(whole, 1e-300)).astype(dtype)
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Return the coordinates of rows within the subspace."""
+        values = rows_in_memory(self, X, "transform")
+        return self._plane.coordinates(as_float64(values)).astype(values.dtype, copy=False)
+
+    def inverse_transform(self, X: ArrayLike) -> FloatArray:
+        """Return the points of the subspace with given coordinates."""
+        check_is_fitted(self, "offset_")
+        given: FloatArray = check_array(X, dtype=[np.float64, np.float32])
+        if given.shape[1] != self.n_components:
+            raise ValueError(
+                f"X has {given.shape[1]} columns, but there are {self.n_components} components."
+            )
+        points = as_float64(given) @ self._plane.components + self._plane.location
+        return points.astype(given.dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

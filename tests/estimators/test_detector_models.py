@@ -1,0 +1,326 @@
+"""`EOSDetector(model=…)`: each model finds what its kind of rows leaves out, on every storage."""
+
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import PoissonRegressor
+
+from eosparse import EOSPCA, CollapseError, EOSDetector, EOSGaussianMixture, EOSKMeans
+from eosparse.errors import (
+    ClusterError,
+    CustomError,
+    GaussianError,
+    LinearError,
+    MixtureError,
+    SubspaceError,
+    weighted_moments,
+)
+
+NAMES = ("clusters", "subspace", "mixture", "regression")
+MODELS = {
+    "clusters": ClusterError(3),
+    "subspace": SubspaceError(2),
+    "mixture": MixtureError(3),
+    "regression": LinearError(),
+}
+
+
+def table(name, share=0.0, n_rows=900, seed=0):
+    """Rows of the kind that a model describes, and which of them are not."""
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=(n_rows, 4))
+    if name in ("clusters", "mixture"):
+        centres = 12 * np.array([[0, 0, 0, 0], [1, 0, 1, 0], [0, 1, 0, -1]])
+        X = centres[rng.integers(3, size=n_rows)] + noise
+    elif name == "subspace":
+        X = 9 * rng.normal(size=(n_rows, 2)) @ np.linalg.qr(rng.normal(size=(4, 2)))[0].T + noise
+    else:
+        X = noise * [3, 3, 3, 1]
+        X[:, 3] += X[:, :3] @ [2, -1, 0.5]
+    is_bad = np.arange(n_rows) < share * n_rows
+    X[is_bad] = rng.uniform(-60, 60, (is_bad.sum(), 4))
+    return X, is_bad
+
+
+@pytest.mark.parametrize("model", [*NAMES, *MODELS.values()], ids=str)
+def test_outliers_of_a_kind_are_found(model):
+    name = model if isinstance(model, str) else next(k for k, v in MODELS.items() if v is model)
+    X, is_bad = table(name, 0.2)
+    detector = EOSDetector(model=model).fit(X)
+    assert detector.is_outlier_[~is_bad].mean() < 0.01
+    assert detector.is_outlier_[is_bad].mean() > (0.85 if name == "regression" else 0.95)
+    np.testing.assert_array_equal(detector.predict(X), np.where(detector.is_outlier_, -1, 1))
+    np.testing.assert_array_equal(detector.decision_function(X) < 0, detector.is_outlier_)
+    np.testing.assert_allclose(detector.p_values(X), detector.p_values_, rtol=1e-9)
+    assert detector.weights_.sum() == pytest.approx(1.0)
+    assert (np.diff(detector.objective_history_) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_p_values_of_clean_rows_are_calibrated(name):
+    """Twelve tables of 500 rows tell 1 % from 0.5 and 1.6."""
+    below = []
+    for seed in range(12):
+        X, _ = table(name, n_rows=1000, seed=seed)
+        detector = EOSDetector(model=MODELS[name]).fit(X[:500])
+        below += [np.mean(detector.p_values_ < 0.01), np.mean(detector.p_values(X[500:]) < 0.01)]
+    assert 0.005 < np.mean(below) < 0.016
+
+
+def test_the_gaussian_is_another_question():
+    """Rows off their clusters lie in the middle of one Gaussian."""
+    X, _ = table("clusters")
+    X[:5] = [[6.0, 6.0, 6.0, -6.0]]
+    assert EOSDetector(model="clusters").fit(X).is_outlier_[:5].all()
+    assert not EOSDetector(covariance="full", start="uniform").fit(X).is_outlier_[:5].any()
+
+
+def test_a_given_model_is_the_estimator():
+    X, _ = table("clusters", 0.1)
+    for model, estimator in ((ClusterError(3), EOSKMeans(3)), (SubspaceError(2), EOSPCA(2))):
+        detector, other = EOSDetector(model=model).fit(X), estimator.fit(X)
+        assert detector.alpha_ == other.alpha_
+        np.testing.assert_array_equal(detector.score_samples(X), other.score_samples(X))
+        np.testing.assert_array_equal(detector.is_outlier_, other.is_outlier_)
+
+
+def test_named_models_do_not_depend_on_units():
+    X, _ = table("clusters", 0.1)
+    unit = np.array([1e-6, 1.0, 1e3, 1e5])
+    for name in NAMES:
+        here, there = (EOSDetector(model=name).fit(Y) for Y in (X, X * unit + unit))
+        np.testing.assert_array_equal(here.is_outlier_, there.is_outlier_)
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEach:
+    def test_the_storage_changes_nothing(self, name, storage):
+        X, _ = table(name, 0.1, n_rows=2500)
+        rows = storage(X)
+        here, there = EOSDetector(model=name).fit(X), EOSDetector(model=name).fit(rows)
+        assert there.objective_ == pytest.approx(here.objective_, rel=1e-7)
+        np.testing.assert_allclose(
+            np.asarray(there.p_values(rows)), here.p_values(X), rtol=1e-3, atol=1e-9
+        )
+        again = pickle.loads(pickle.dumps(there))
+        np.testing.assert_array_equal(np.asarray(again.predict(rows)), here.predict(X))
+
+    def test_weights_count_rows(self, name):
+        X, _ = table(name, 0.1, n_rows=300)
+        counts = np.arange(300) % 3
+        weighted = EOSDetector(model=name).fit(X, sample_weight=counts)
+        repeated = EOSDetector(model=name).fit(np.repeat(X, counts, axis=0))
+        np.testing.assert_allclose(
+            weighted.score_samples(X), repeated.score_samples(X), rtol=1e-4, atol=1e-6
+        )
+
+    def test_every_rule_flags(self, name):
+        X, _ = table(name, 0.1)
+        level = EOSDetector(model=name, level=0.02).fit(X)
+        np.testing.assert_array_equal(level.is_outlier_, level.p_values_ < 0.02)
+        share = EOSDetector(model=name, contamination=0.25).fit(X)
+        assert share.is_outlier_.sum() == 225
+        cut = EOSDetector(model=name, weight_cut=0.01).fit(X)
+        np.testing.assert_array_equal(cut.is_outlier_, len(X) * cut.weights_ < 0.01)
+
+    def test_what_is_the_gaussians_own_is_said_so(self, name):
+        X, _ = table(name)
+        detector = EOSDetector(model=name).fit(X)
+        with pytest.raises(AttributeError, match=r"mahalanobis\(\) needs a Gaussian"):
+            detector.mahalanobis(X)
+        with pytest.raises(AttributeError, match="covariance_ needs a Gaussian"):
+            _ = detector.covariance_
+        with pytest.raises(AttributeError, match=r"path\(\) needs a Gaussian"):
+            detector.path(X)
+        assert not hasattr(detector, "location_")
+        assert not hasattr(detector.set_params(model="gaussian").fit(X), "theta_")
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"covariance": "diag"},
+            {"shrinkage": 0.1},
+            {"start": "uniform"},
+            {"perplexity": 100.0},
+            {"checkpoint": "state.npz"},
+        ],
+        ids=str,
+    )
+    def test_what_is_for_the_gaussian_alone_is_refused(self, name, wrong):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} applies to model='gaussian'"):
+            EOSDetector(model=name, **wrong).fit(table(name)[0])
+
+
+def test_explanations_add_up():
+    X, _ = table("clusters")
+    X[0, 2] += 30.0
+    for name in NAMES:
+        detector = EOSDetector(model=name).fit(X)
+        explanation = detector.explain(X)
+        if name != "mixture":
+            np.testing.assert_allclose(explanation.distances, -detector.score_samples(X))
+    assert EOSDetector(model="clusters").fit(X).explain(X[:1]).top(0, n=1)[0][0] == "x2"
+    assert EOSDetector(model="mixture").fit(X).explain(X[:1]).top(0, n=1)[0][0] == "x2"
+    with pytest.raises(ValueError, match="CustomError does not share its error out"):
+        EOSDetector(model=CustomError(poisson, fit_poisson)).fit(counts()).explain(counts())
+
+
+def test_any_column_may_be_the_target():
+    X, is_bad = table("regression", 0.2)
+    last = EOSDetector(model=LinearError()).fit(X)
+    first = EOSDetector(model=LinearError(target=0)).fit(X[:, [3, 0, 1, 2]])
+    np.testing.assert_array_equal(first.is_outlier_, last.is_outlier_)
+    np.testing.assert_allclose(last.theta_.coefficients, [2, -1, 0.5], atol=0.05)
+    assert last.is_outlier_[is_bad].mean() > 0.85
+    with pytest.raises(ValueError, match="target=4 must be the number of one of the columns"):
+        EOSDetector(model=LinearError(target=4)).fit(X)
+
+
+def test_wrong_models_are_named():
+    X, _ = table("clusters")
+    for model, words in (
+        ("kmeans", "model='kmeans' must be one of"),
+        (3, "it has no 'errors'"),
+        (ClusterError, "but a class: call it"),
+        (GaussianError(4), "use model='gaussian'"),
+        (ClusterError(1000), "n_clusters=1000 is more than the n_samples=900"),
+        (SubspaceError(5), "n_components=5 must lie between 0 and the 4 columns"),
+        (MixtureError(1000), "n_components=1000 is more than the n_samples=900"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            EOSDetector(model=model).fit(X)
+    with pytest.raises(NotFittedError):
+        EOSDetector(model="clusters").predict(X)
+
+
+# Models of one's own.
+
+
+def poisson(rows, theta):
+    log_mean = theta[0] + rows[:, :-1] @ theta[1:]
+    return np.exp(log_mean) - rows[:, -1] * log_mean + gammaln(rows[:, -1] + 1)
+
+
+def fit_poisson(rows, weights):
+    model = PoissonRegressor(alpha=0, solver="newton-cholesky", tol=1e-10)
+    model.fit(rows[:, :-1], rows[:, -1], sample_weight=weights)
+    return np.array([model.intercept_, *model.coef_])
+
+
+def counts(n_rows=600, n_bad=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n_rows, 2))
+    y = rng.poisson(np.exp(1.5 + X @ [1.0, -0.5]))
+    y[:n_bad] = 90
+    return np.column_stack([X, y]).astype(float)
+
+
+def test_a_model_of_two_functions():
+    detector = EOSDetector(model=CustomError(poisson, fit_poisson)).fit(counts())
+    np.testing.assert_allclose(detector.theta_, [1.5, 1.0, -0.5], atol=0.15)
+    assert detector.is_outlier_[:60].all()
+    assert detector.is_outlier_[60:].mean() < 0.02
+    again = clone(detector).fit(counts())
+    assert again.objective_ == detector.objective_
+
+
+def test_alpha_of_a_model_of_ones_own_does_not_depend_on_shift_and_unit():
+    rows = counts()
+    plain = EOSDetector(model=CustomError(poisson, fit_poisson)).fit(rows)
+    other = CustomError(lambda X, theta: 1000 * poisson(X, theta) - 7000, fit_poisson)
+    scaled = EOSDetector(model=other).fit(rows)
+    assert scaled.alpha_ == pytest.approx(1000 * plain.alpha_, rel=1e-3)
+    np.testing.assert_array_equal(scaled.is_outlier_, plain.is_outlier_)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A class of a user, without the checks of `CustomError`."""
+
+    answer: object
+    smallest_size: float = 1.0
+
+    def errors(self, block, theta):
+        return self.answer(np.square(block - theta).sum(axis=1))
+
+    def statistics(self, block, weights, theta):  # noqa: ARG002
+        return weighted_moments(block, weights, diagonal=True)
+
+    def solve(self, statistics):
+        return statistics.mean
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda g: g[:, None], r"Wrong.errors\(\) must return one number per row"),
+        (lambda g: g[1:], r"of shape \(900,\); it returned the shape \(899,\)"),
+        (lambda g: np.where(g > np.median(g), np.nan, g), "returned nan for the row"),
+        (lambda g: np.where(g > np.median(g), -np.inf, g), "returned -inf for the row"),
+    ],
+    ids=["column", "short", "gaps", "infinite"],
+)
+def test_wrong_errors_of_ones_own_are_named(answer, words):
+    with pytest.raises(ValueError, match=words):
+        EOSDetector(model=Wrong(answer)).fit(table("clusters")[0])
+    EOSDetector(model=Wrong(lambda g: g - 1e6)).fit(table("clusters")[0])  # any sign will do
+
+
+# Degenerate rows.
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_few_distinct_rows():
+    """More clusters than distinct rows: centres are shared, and nothing lies off them."""
+    X = np.repeat(np.arange(12.0).reshape(4, 3), 10, axis=0)
+    detector = EOSDetector(model=ClusterError(7)).fit(X)
+    np.testing.assert_allclose(detector.weights_, 1 / 40)
+    assert not detector.is_outlier_.any()
+
+
+def test_rows_on_a_line_have_their_planes():
+    rng = np.random.default_rng(0)
+    X = np.outer(rng.normal(size=200), [1.0, 2.0, -1.0, 0.5])
+    X[0, 0] += 1.0
+    for model in (SubspaceError(1), SubspaceError(2), "subspace"):
+        detector = EOSDetector(model=model).fit(X)
+        expected = [0] if detector.model_.n_components == 1 else []
+        np.testing.assert_array_equal(np.flatnonzero(detector.is_outlier_), expected)
+
+
+def test_a_mixture_of_dependent_columns_does_not_collapse():
+    X, is_bad = table("mixture", 0.1)
+    X = np.column_stack([X, X[:, 0] + X[:, 1], np.zeros(len(X))])
+    detector = EOSDetector(model="mixture").fit(X)
+    assert detector.is_outlier_[is_bad].mean() > 0.95
+    assert detector.is_outlier_[~is_bad].mean() < 0.02
+    with pytest.raises(CollapseError, match="exact linear relation"):
+        EOSDetector(model=MixtureError(3, pseudo_mass=0.0)).fit(X)
+
+
+# The estimator of mixtures.
+
+
+def test_components_of_a_mixture_are_found_beside_outliers():
+    rng = np.random.default_rng(1)
+    sizes, scale = (700, 300), (1.0, 2.5)
+    X = np.concatenate(
+        [rng.normal(12 * k, s, (n, 3)) for k, (n, s) in enumerate(zip(sizes, scale, strict=True))]
+    )
+    X[::10] = rng.uniform(-90, 90, (100, 3))
+    model = EOSGaussianMixture(2).fit(X)
+    np.testing.assert_allclose(model.means_, [[0] * 3, [12] * 3], atol=0.5)
+    np.testing.assert_allclose(model.shares_, [0.7, 0.3], atol=0.03)
+    for covariance, s in zip(model.covariances_, scale, strict=True):
+        np.testing.assert_allclose(covariance / s**2, np.eye(3), atol=0.25)
+    assert model.is_outlier_[::10].mean() > 0.9
+    assert np.delete(model.is_outlier_, np.arange(0, 1000, 10)).mean() < 0.01
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.labels_)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.fit_predict(X), model.labels_)
