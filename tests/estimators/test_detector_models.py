@@ -10,7 +10,14 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import PoissonRegressor
 
-from eosparse import EOSPCA, CollapseError, EOSDetector, EOSGaussianMixture, EOSKMeans
+from eosparse import (
+    EOSPCA,
+    CollapseError,
+    DegenerateDataWarning,
+    EOSDetector,
+    EOSGaussianMixture,
+    EOSKMeans,
+)
 from eosparse.errors import (
     ClusterError,
     CustomError,
@@ -324,3 +331,10 @@ def test_components_of_a_mixture_are_found_beside_outliers():
     np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.labels_)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
     np.testing.assert_array_equal(model.fit_predict(X), model.labels_)
+
+
+def test_a_fit_through_all_rows_says_so():
+    X = np.random.default_rng(0).normal(size=(8, 10))
+    with pytest.warns(DegenerateDataWarning, match="pass through 10 rows exactly, and only 8 have"):
+        detector = EOSDetector(model="regression", contamination=0.25).fit(X)
+    assert not detector.is_outlier_.any()  # their order would be one of rounding errors

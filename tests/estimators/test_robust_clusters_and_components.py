@@ -116,6 +116,21 @@ def test_components_are_found_beside_outliers(share, clumped):
     assert model.explained_variance_ratio_.sum() < 1
 
 
+@pytest.mark.parametrize(
+    ("n_columns", "clumped", "seed"), [(50, True, 3), (10, True, 0), (10, False, 4)]
+)
+def test_forty_percent_do_not_take_the_place_of_the_bulk(n_columns, clumped, seed):
+    """A tight clump has the smaller errors, scattered rows make all of them look usual."""
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(n_columns, 4)))[0]
+    noise = rng.normal(size=(600, n_columns))
+    X = rng.normal(size=(600, 3)) * [6.0, 4.0, 3.0] @ basis[:, :3].T + noise
+    X[:240] = 20 * basis[:, 3] + 0.5 * noise[:240] if clumped else 6 * noise[:240]
+    found = EOSPCA(3).fit(X)
+    assert np.degrees(subspace_angles(found.components_.T, basis[:, :3]).max()) < 12
+    assert found.is_outlier_[:240].mean() > 0.98
+
+
 def test_coordinates_and_back():
     X, _, is_bad = plane(0.2)
     model = EOSPCA(2).fit(X)

@@ -23,7 +23,7 @@ from eosparse.errors.starts import weighted_quantiles
 _CONSTANT = 1e-13
 # Eigenvalues of a correlation matrix below this, relative to the largest, are rounding.
 _DEPENDENT = 1e-13
-_REWEIGHTINGS = 30
+_REWEIGHTINGS = 50
 
 
 @dataclass(frozen=True)

@@ -97,8 +97,9 @@ class MixtureError:
     n_components : int or None
         K, for the starts; None is 3, or one for twenty rows if that is fewer.
     pseudo_mass : float or None
-        β, beside a weight of one for all rows. `completed` replaces None by the mass of one row,
-        with the variance of rows around the nearest of K centres; without it, None is 0.
+        β, beside a weight of one for all rows. `completed` replaces None by the mass of D + 1 rows,
+        as many as determine a covariance, with the variance of rows around the nearest of K
+        centres; without it, None is 0.
     target : float
         τ, the variance of the pseudo-rows.
     smallest_size : float
@@ -180,7 +181,9 @@ class MixtureError:
         if self.pseudo_mass is not None:
             return model
         spreads = [_spread(start, values, mass) for start in model._centres(values, mass)]
-        return replace(model, pseudo_mass=1 / n_rows, target=min(spreads))
+        # With fewer, splitting a cluster in twenty columns pays more than telling two apart.
+        pseudo_mass = (values.shape[1] + 1) / n_rows
+        return replace(model, pseudo_mass=pseudo_mass, target=min(spreads))
 
     def _centres(self, values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
         size = self.n_components or 1

@@ -41,8 +41,9 @@ class ErrorFit(Generic[Theta]):
     prepare: Callable[[FloatArray], FloatArray] = as_float64
 
     def uncorrected_distances(self, values: FloatArray) -> FloatArray:
-        """Return the error of each row."""
-        return self.model.errors(self.prepare(values), self.result.theta)
+        """Return the error of each row; rounding is none."""
+        errors = self.model.errors(self.prepare(values), self.result.theta)
+        return np.where(errors <= self.rounding, 0.0, errors)
 
     def corrected(self, uncorrected: FloatArray) -> FloatArray:
         """Return the errors: nothing is corrected."""

@@ -34,6 +34,7 @@ from eosparse.errors import (
 )
 from eosparse.estimators.error_fit import ErrorFit, error_law, power_sums
 from eosparse.estimators.gaussian_choices import FitOptions, all_of, check_range
+from eosparse.estimators.notices import DegenerateDataWarning, warn_caller
 from eosparse.inference import DistanceLaw, FittedGamma
 from eosparse.rows import Coordinates, MemoryRows, Table, as_float64, choose_coordinates, spread_out
 
@@ -48,6 +49,8 @@ _SAMPLE_PASSES = 200
 # Squared distances below this part of the rows' squared spread are rounding.
 _ROUNDING = 1e-20
 _SMALLEST_SPREAD = 1e-120
+# Rows with larger errors have moments that may overflow.
+_FARTHEST = 1e260
 # Rows on which starts are compared. Those of clusters take all distances between them.
 _SAMPLE = 3000
 
@@ -101,6 +104,7 @@ def fit_model(
         callback=all_of(options.callbacks),
     )
     _ = result.theta  # raises, with the reason and the remedy, if it collapsed
+    _warn_if_determined(result, bench.n_determining)
     return ErrorFit(bench.model.model, result, table.mass, bench.rounding, prepare)
 
 
@@ -124,6 +128,10 @@ class _Bench(Generic[Theta]):
     @cached_property
     def n_directions(self) -> float | None:
         return self.model.n_directions(self.values.shape[1])
+
+    @cached_property
+    def n_determining(self) -> int:
+        return self.model.n_determining(self.values.shape[1])
 
     @property
     def efficiency(self) -> float:
@@ -155,23 +163,27 @@ class _Bench(Generic[Theta]):
         guesses = [self.guess(start) for start in starts]
         candidates = [theta for theta, _ in guesses]
         alpha = min(guess for _, guess in guesses)
-        alpha = self.refined(self.best(candidates, alpha), alpha)
         best = self.best(candidates, alpha)
+        # Many outliers reach the median of the errors, but not their lower quartile.
+        alpha = self.refined(best, min(alpha, self.quantile_alpha(best, 0.25)))
+        best = self.best([*candidates, best], alpha)
         return self.settled(best, alpha, _SAMPLE_PASSES).last, alpha
 
     def guess(self, theta: Theta) -> tuple[Theta, float]:
         """Return a start that has settled a little, and α from the middle of its errors."""
         for _ in range(2):
-            alpha = self.middling_alpha(theta)
+            alpha = self.quantile_alpha(theta, 0.5)
             theta = self.settled(theta, alpha, _GUESSING_PASSES).last
-        return theta, self.middling_alpha(theta)
+        return theta, self.quantile_alpha(theta, 0.5)
 
-    def middling_alpha(self, theta: Theta) -> float:
-        """Return α from the median of the errors, or from the lower half of their range."""
+    def quantile_alpha(self, theta: Theta, share: float) -> float:
+        """Return α from a quantile of the errors, or from the lower half of their range."""
         errors, p = self.model.errors(self.values, theta), self.n_directions
         if p is not None:
-            median = float(weighted_quantiles(errors, self.mass, (0.5,))[0])
-            return self.alpha(2 * median / float(chi2.ppf(0.5, p)), p)
+            # Rows through which θ passes exactly say nothing about the others.
+            share = min(0.5, share + self.n_determining / float(self.mass.sum()))
+            quantile = float(weighted_quantiles(errors, self.mass, (share,))[0])
+            return self.alpha(2 * quantile / float(chi2.ppf(share, p)), p)
         low, middle = weighted_quantiles(errors, self.mass, (0.1, 0.5)).ravel().tolist()
         return max(4 * (middle - low), 1e-12 * abs(middle), 1e-290)
 
@@ -205,17 +217,37 @@ class _Bench(Generic[Theta]):
         """
         p = max(n_directions, 1.0)
         c = coupling_for_efficiency(self.efficiency, p)
-        determining = self.model.n_determining(self.values.shape[1])
-        excess = float(self.mass.sum()) / 2 / (2 * determining)
+        excess = float(self.mass.sum()) / 2 / (2 * self.n_determining)
         least = 1 / np.expm1(2 / p * np.log(max(excess, _LEAST_EXCESS)))
         return max(1 / c - 1, float(least))
 
     def best(self, starts: list[Theta], alpha: float) -> Theta:
-        """Return the best solution, if possible a full one of a majority."""
+        """Return the best solution, from a start or from rows far from the best of these.
+
+        Where a tight group of outliers has taken the place of the bulk, that is where the bulk is.
+        """
         results = [self.settled(start, alpha, _SAMPLE_PASSES) for start in starts]
-        held = [result for result in results if result.status is not Status.COLLAPSED] or results
-        full = [result for result in held if self.is_full(result)] or held
-        return min(full, key=self.size).last
+        elsewhere = self.far_from(self.preferred(results).last)
+        return self.preferred([*results, self.settled(elsewhere, alpha, _SAMPLE_PASSES)]).last
+
+    def far_from(self, theta: Theta) -> Theta:
+        """Return the fit to the half of the rows with the largest errors."""
+        errors = self.model.errors(self.values, theta)
+        far = errors >= weighted_quantiles(errors, self.mass, (0.5,))[0]
+        far &= (errors < _FARTHEST) & (self.mass > 0)
+        mass = self.mass[far] / self.mass[far].sum()
+        model = self.model.model
+        return model.solve(model.statistics(self.values[far], mass, theta))
+
+    def preferred(self, results: list[Result[Theta]]) -> Result[Theta]:
+        """Return the smallest solution, if possible a full and even one of a majority."""
+        for is_good in (self.is_held, self.is_full, self.is_even):
+            results = [result for result in results if is_good(result)] or results
+        return min(results, key=self.size)
+
+    def is_held(self, result: Result[Theta]) -> bool:
+        """Whether a solution has not collapsed."""
+        return result.status is not Status.COLLAPSED
 
     def size(self, result: Result[Theta]) -> float:
         """Return the volume of a solution if its model knows one, else its objective."""
@@ -241,6 +273,19 @@ class _Bench(Generic[Theta]):
             result.last, self.values, weights * total
         )
 
+    def is_even(self, result: Result[Theta]) -> bool:
+        """Whether most rows are as near as the nearest quarter, scattering in all directions alike.
+
+        It tells a bulk from a tight group with other rows around it, whose law is wide for both.
+        """
+        p = self.n_directions
+        if p is None:
+            return True
+        errors = self.model.errors(self.values, result.last)
+        near = float(weighted_quantiles(errors, self.mass, (0.25,))[0])
+        reach = max(near * float(chi2.ppf(0.99, p) / chi2.ppf(0.25, p)), self.rounding)
+        return float(self.mass @ (errors <= reach)) >= 0.5 * float(self.mass.sum())
+
     def law(self, theta: Theta, alpha: float) -> DistanceLaw:
         """Return the law of the errors at some θ."""
         errors = self.model.errors(self.values, theta)
@@ -256,6 +301,17 @@ class _Bench(Generic[Theta]):
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return result
+
+
+def _warn_if_determined(result: Result[Any], n_determining: int) -> None:
+    """Warn of a fit that passes through all rows that count, whatever they are."""
+    if result.effective_size <= n_determining:
+        warn_caller(
+            f"the fit is free to pass through {n_determining} rows exactly, and only "
+            f"{result.effective_size:.0f} have weight: their errors say nothing about them. Use "
+            "fewer columns, clusters or components, or more rows.",
+            DegenerateDataWarning,
+        )
 
 
 def check_units(values: FloatArray) -> None:

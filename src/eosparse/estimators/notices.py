@@ -12,7 +12,7 @@ from eosparse.core import Result, Status
 
 
 class DegenerateDataWarning(UserWarning):
-    """The bulk of the rows is tied or satisfies an exact relation; the covariance was shrunk."""
+    """Rows are tied, satisfy an exact relation, or are too few for the fit."""
 
 
 class MaskingWarning(UserWarning):
