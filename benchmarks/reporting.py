@@ -108,6 +108,6 @@ def report(name: str, title: str, raw: pd.DataFrame | None, table: pd.DataFrame)
     RESULTS.mkdir(exist_ok=True)
     if raw is not None:
         raw.to_csv(RESULTS / f"{name}_raw.csv", index=False, float_format="%.6g")
-    table.to_csv(RESULTS / f"{name}.csv", index=False, float_format="%.6g")
+    table.to_csv(RESULTS / f"{name}.csv", index=False, float_format="%.4g")
     print(f"\n## {title}\n")
     print(table.to_string(index=False, float_format=lambda value: f"{value:.4g}"), flush=True)
