@@ -6,12 +6,14 @@ import warnings
 from decimal import Decimal, localcontext
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, issparse
 from scipy.spatial.distance import cdist, squareform
 from sklearn.manifold import _t_sne
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from eosparse import UnreachedPerplexityWarning, entropic_affinities
@@ -341,15 +343,52 @@ def test_fewer_duplicates_than_the_perplexity_are_no_difficulty():
     np.testing.assert_allclose(affinities.perplexities, 9, rtol=1e-10)
 
 
-@pytest.mark.parametrize("error", ["sqeuclidean", "euclidean", "l2"])
-@pytest.mark.parametrize("n_neighbors", [None, 50])
-def test_rows_far_from_the_origin_lose_no_digits(error, n_neighbors):
+@pytest.mark.parametrize("error", ["sqeuclidean", "euclidean", "minkowski", "nan_euclidean"])
+@pytest.mark.parametrize("n_neighbors", [None, 40])
+@pytest.mark.parametrize("n_columns", [4, 20])  # scikit-learn searches by a tree, and by products
+@pytest.mark.parametrize("distance", [1e7, 1e9])
+def test_rows_far_from_the_origin_lose_no_digits(error, n_neighbors, n_columns, distance):
     """Two far groups: neither is near the centre, so products alone would cancel."""
-    far = table(100) + np.where(np.arange(100) < 50, -1e7, 1e7)[:, None]
+    far = table(100, n_columns)
+    far += np.where(np.arange(100) < 50, -distance, distance)[:, None]
     ours = entropic_affinities(far, error=error, perplexity=8, n_neighbors=n_neighbors)
     E = cdist(far, far, "sqeuclidean" if error == "sqeuclidean" else "euclidean")
     expected = entropic_affinities(E, error="precomputed", perplexity=8, n_neighbors=n_neighbors)
     np.testing.assert_allclose(dense(ours.P), dense(expected.P), rtol=1e-9, atol=1e-15)
+    new = far[:9] + 0.1
+    found = ours.new_rows(new)
+    to_new = cdist(new, far, "sqeuclidean" if error == "sqeuclidean" else "euclidean")
+    nearest = np.sort(to_new, axis=1)[:, : found.errors.shape[1]]
+    np.testing.assert_allclose(found.errors, nearest, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 40])
+@pytest.mark.parametrize("error", ["cosine", "correlation"])
+@pytest.mark.parametrize("unit", [1.0, 1e-160, 1e160])
+def test_small_angles_lose_no_digits(error, n_neighbors, unit):
+    X = 1e-7 * table(100, 5) + [1.0, 2.0, 3.0, 4.0, 5.0]
+    exact = X.astype(np.longdouble)
+    if error == "correlation":
+        exact -= exact.mean(axis=1, keepdims=True)
+    exact /= np.sqrt(np.square(exact).sum(axis=1, keepdims=True))
+    E = (np.square(exact[:, None] - exact).sum(axis=2) / 2).astype(float)
+    expected = entropic_affinities(E, error="precomputed", perplexity=8, n_neighbors=n_neighbors)
+    ours = entropic_affinities(unit * X, error=error, perplexity=8, n_neighbors=n_neighbors)
+    np.testing.assert_allclose(dense(ours.P), dense(expected.P), rtol=1e-5, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 30])
+def test_rows_of_zeros_have_the_cosine_of_scikit_learn(n_neighbors):
+    X = table(60)
+    X[7] = X[11] = 0.0
+    E = pairwise_distances(X, metric="cosine")
+    with pytest.warns(UnreachedPerplexityWarning, match="2 rows, the first of them row 7"):
+        ours = entropic_affinities(X, error="cosine", perplexity=8, n_neighbors=n_neighbors)
+    np.testing.assert_allclose(ours.pairs.to_all(ours.pairs.training[:7]), E[:7], atol=1e-12)
+    with pytest.warns(UnreachedPerplexityWarning):
+        assert (ours.new_rows(np.zeros((1, 4))).errors == 1.0).all()
+    with pytest.raises(ValueError, match="error of row 0 to row 7 is nan"):
+        entropic_affinities(X, error="correlation", perplexity=8, n_neighbors=n_neighbors)
 
 
 def test_negative_errors_are_right():
@@ -404,20 +443,34 @@ def test_errors_that_are_not_finite_are_named_by_their_rows(value, column, n_nei
         ({"perplexity": 5, "alpha": 1.0}, "not both"),
         ({"alpha": 0.0}, "alpha must be a positive"),
         ({"alpha": -1.0}, "alpha must be a positive"),
+        ({"alpha": True}, "alpha must be a positive"),
+        ({"symmetric": "no"}, "symmetric must be True or False, got 'no'"),
         ({"n_neighbors": 40}, "from 2 to 39"),
         ({"n_neighbors": 1}, "from 2 to 39"),
         ({"n_neighbors": 10.5}, "from 2 to 39"),
         ({"n_neighbors": "all"}, "'auto'"),
-        ({"error": "no such metric"}, "no such metric"),
+        ({"error": "no such metric"}, "error='no such metric' is neither.*manhattan"),
+        ({"error": None}, "error=None is neither"),
+        ({"error": ["cosine"]}, "error=\\['cosine'\\] is neither"),
         ({"error": "mahalanobis"}, "whiten"),
         ({"error": "precomputed"}, r"square, got shape \(40, 4\)"),
         ({"error": lambda A, _: np.ones(len(A))}, r"shape \(40,\) instead of \(40, 40\)"),
         ({"error": lambda A, B: np.ones((len(B), len(A) + 1))}, r"instead of \(40, 40\)"),
+        ({"error": lambda A, B: csr_matrix(cdist(A, B))}, "dense matrix of real numbers.*csr"),
+        ({"error": lambda A, _: [list(range(i)) for i in range(len(A))]}, "numbers.*list"),
+        ({"error": lambda A, B: cdist(A, B).astype(str)}, "numbers.*U"),
+        ({"error": lambda A, B: cdist(A, B) * 1j}, "numbers.*complex"),
+        ({"error": lambda A, B: np.ma.masked_less(cdist(A, B), 0.5)}, "numbers.*Masked"),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         entropic_affinities(table(40), **arguments)
+
+
+def twice_the_same():
+    """A graph of two neighbours, with one pair stored twice."""
+    return csr_matrix((np.ones(6), [1, 2, 0, 0, 0, 1], [0, 2, 4, 6]), shape=(3, 3))
 
 
 @pytest.mark.parametrize(
@@ -426,7 +479,12 @@ def test_bad_arguments_are_named(arguments, message):
         (table(2), "sqeuclidean", "minimum of 3"),
         (table(2), cdist, "at least 3 rows"),
         ([[1.0], [np.nan], [2.0]], "sqeuclidean", "NaN"),
-        (csr_matrix(np.triu(np.ones((5, 5)))), "precomputed", "equally many"),
+        (csr_matrix(np.triu(np.ones((5, 5)))), "precomputed", "equally many.*row 0 has 4"),
+        (csr_matrix(np.eye(5, k=1) + np.eye(5, k=-4)), "precomputed", "2 neighbours or more"),
+        (csr_matrix((0, 0)), "precomputed", "at least 3 rows"),
+        (twice_the_same(), "precomputed", "two entries for one pair of rows, in row 1"),
+        (table(60) * 1e154, "sqeuclidean", "row 0 deviates by 8.77e.153 .*another unit"),
+        (table(60) * 1e-161, "euclidean", "rows deviate by .*e-161.*another unit"),
         (csr_matrix(np.ones((5, 4))), "precomputed", "square"),
     ],
 )
@@ -453,7 +511,44 @@ def test_bad_new_rows_are_named():
         entropic_affinities(graph, error="precomputed", perplexity=10, n_neighbors=None)
 
 
+def test_rows_for_a_function_are_dense():
+    with pytest.raises(TypeError, match="toarray"):
+        entropic_affinities(csr_matrix(table(40)), error=cdist, perplexity=10)
+    with pytest.raises(ValueError, match="no rows"):
+        entropic_affinities(table(40), error=cdist, perplexity=10).to_new(table(40)[:0])
+
+
+def test_new_rows_have_the_same_columns():
+    frame = pd.DataFrame(table(40), columns=list("abcd"))
+    affinities = entropic_affinities(frame, perplexity=10)
+    with pytest.raises(ValueError, match=r"in their order: expected .*'a', 'b', 'c', 'd'"):
+        affinities.to_new(frame[list("dcba")])
+    np.testing.assert_array_equal(affinities.to_new(frame), affinities.to_new(frame.to_numpy()))
+
+
+def test_truth_values_are_taken_as_they_are():
+    X = table(60, 20) > 0
+    affinities = entropic_affinities(X, error="jaccard", perplexity=10)
+    expected = entropic_affinities(cdist(X, X, "jaccard"), error="precomputed", perplexity=10)
+    np.testing.assert_allclose(affinities.P, expected.P, atol=1e-14)
+    assert affinities.to_new(X[:2]).shape == (2, 60)
+
+
 # openTSNE
+
+
+def test_an_interrupted_map_leaves_the_probabilities_alone():
+    affinities = entropic_affinities(table(80), perplexity=10, n_neighbors=30)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    tsne = pytest.importorskip("openTSNE").TSNE(
+        callbacks=stop, callbacks_every_iters=2, initialization="random", random_state=0
+    )
+    with pytest.raises(KeyboardInterrupt):
+        tsne.fit(affinities=affinities.as_opentsne())
+    assert affinities.P.sum() == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("n_neighbors", [None, 60])

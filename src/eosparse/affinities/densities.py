@@ -68,7 +68,18 @@ def sparse(indices: IntArray, weights: FloatArray, n_rows: int) -> csr_array:
     entries = weights.ravel(), indices.ravel(), ends
     matrix = csr_array(entries, shape=(len(weights), n_rows), copy=True)
     matrix.sort_indices()  # in place, which the copy keeps from the arguments
+    _check_distinct(matrix.indices.reshape(indices.shape))
     return matrix
+
+
+def _check_distinct(neighbours: IntArray) -> None:
+    """Refuse given neighbours that count twice; `neighbours` are sorted."""
+    is_repeated = (neighbours[:, 1:] == neighbours[:, :-1]).any(axis=1)
+    if is_repeated.any():
+        raise ValueError(
+            "a sparse matrix of errors has two entries for one pair of rows, in row "
+            f"{int(np.argmax(is_repeated))}. Keep one of them."
+        )
 
 
 def symmetrised(P: Matrix) -> Matrix:

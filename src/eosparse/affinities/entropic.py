@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.utils.validation import _get_feature_names
 
 from eosparse.affinities.computed import ErrorFunction
 from eosparse.affinities.densities import (
@@ -91,6 +92,7 @@ class EntropicAffinities:
     symmetric: bool
     pairs: PairErrors = field(repr=False)
     regularisation: Perplexity | Alpha = field(repr=False)
+    column_names: Any = field(default=None, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -145,10 +147,21 @@ class EntropicAffinities:
         rule = self.regularisation if perplexity is None else regularisation(perplexity, None)
         count = self.n_neighbors or self.n_rows
         rule.check_reachable(count)
+        self._check_names(X_new)
         nearest = self.pairs.nearest(self.pairs.queries(X_new), count).sorted()
         solution = solved(nearest, rule)
         _warn_of_ties(solution.alphas, rule, stacklevel=4)
         return NewRows(nearest.indices, nearest.errors, solution)
+
+    def _check_names(self, X_new: Any) -> None:
+        """Refuse columns of other names, or in another order."""
+        names = _get_feature_names(X_new)
+        if self.column_names is None or names is None or list(names) == list(self.column_names):
+            return
+        raise ValueError(
+            f"columns of new rows must be those of the training rows, in their order: expected "
+            f"{list(self.column_names)}, got {list(names)}."
+        )
 
 
 def entropic_affinities(
@@ -218,6 +231,8 @@ def entropic_affinities(
     >>> affinities.to_new(X[:3] + 0.1).sum(axis=1).round(12).tolist()
     [1.0, 1.0, 1.0]
     """
+    if not isinstance(symmetric, (bool, np.bool_)):
+        raise ValueError(f"symmetric must be True or False, got {symmetric!r}.")
     rule = regularisation(perplexity, alpha)
     pairs = pair_errors(X, error)
     count = _count_neighbours(n_neighbors, pairs, rule)
@@ -232,6 +247,7 @@ def entropic_affinities(
         symmetric=symmetric,
         pairs=pairs,
         regularisation=rule,
+        column_names=_get_feature_names(X),
     )
 
 

@@ -20,6 +20,8 @@ def given_errors(X: Any) -> PairErrors:
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(f"a precomputed matrix of errors must be square, got shape {shape}.")
     if issparse(X):
+        if shape[0] < 3:
+            raise ValueError(f"affinities need at least 3 rows, got X of shape {shape}.")
         return GivenNeighbours(_by_rows(X))
     matrix: FloatArray = check_array(
         X, dtype=np.float64, ensure_min_samples=3, ensure_all_finite=False, input_name="X"
@@ -102,11 +104,18 @@ def _without_diagonal(matrix: Any) -> Any:
 def _entries(matrix: Any) -> Nearest:
     """Entries of a sparse matrix with equally many in every row, as stored, zeros included."""
     counts = np.diff(matrix.indptr)
-    if counts.min() != counts.max() or counts.min() == 0:
+    n_usual = int(np.median(counts)) if len(counts) else 0
+    if (counts != n_usual).any():
+        row = int(np.argmax(counts != n_usual))
         raise ValueError(
-            "a sparse matrix of errors must hold equally many neighbours in every row, but they "
-            f"are {counts.min()} to {counts.max()}. Take the same number for all, as "
-            "NearestNeighbors.kneighbors_graph does, or pass a dense matrix."
+            "a sparse matrix of errors must hold equally many neighbours in every row, the row "
+            f"itself not counted, but row {row} has {counts[row]} and others {n_usual}. Take as "
+            "many for all, as NearestNeighbors.kneighbors_graph() without an argument does, or "
+            "pass a dense matrix."
+        )
+    if n_usual < 2:
+        raise ValueError(
+            f"a sparse matrix of errors must hold 2 neighbours or more in every row, not {n_usual}."
         )
     shape = (matrix.shape[0], int(counts[0]))
     return Nearest(matrix.indices.reshape(shape), matrix.data.reshape(shape))

@@ -29,8 +29,9 @@ def _adapter() -> Any:
         def __init__(self, source: EntropicAffinities) -> None:
             super().__init__()
             self.source = source
-            # openTSNE wants the probabilities of all pairs to sum to one.
-            self.P = csr_matrix(source.P if source.symmetric else source.P / source.n_rows)
+            # openTSNE wants the probabilities of all pairs to sum to one, and writes to them.
+            P = source.P if source.symmetric else source.P / source.n_rows
+            self.P = csr_matrix(P, copy=True)
 
         @property
         def n_samples(self) -> int:

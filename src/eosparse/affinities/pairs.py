@@ -123,10 +123,12 @@ class PairErrors(ABC):
         return each(function, parts) if self.is_side_by_side else list(map(function, parts))
 
 
-def checked_rows(new: Any, n_columns: int, *, allow_non_finite: bool = False) -> FloatArray:
+def checked_rows(
+    new: Any, n_columns: int, *, dtype: Any = np.float64, allow_non_finite: bool = False
+) -> FloatArray:
     """Return new rows as numbers, in as many columns as the training rows have."""
     rows: FloatArray = check_array(
-        new, dtype=np.float64, ensure_all_finite=not allow_non_finite, input_name="X_new"
+        new, dtype=dtype, ensure_all_finite=not allow_non_finite, input_name="X_new"
     )
     if rows.shape[1] != n_columns:
         raise ValueError(f"new rows have {rows.shape[1]} columns instead of {n_columns}.")

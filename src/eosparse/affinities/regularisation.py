@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from numbers import Real
 
+import numpy as np
+
 from eosparse.core import (
     FloatArray,
     RowwiseWeights,
@@ -30,7 +32,7 @@ class Perplexity:
         if not self.value < n_others:
             raise ValueError(
                 f"perplexity={self.value!r} must be less than {n_others}, the number of rows "
-                "that each row is compared with. Lower it, or raise n_neighbors."
+                "that each row is compared with. Lower it, raise n_neighbors, or bring more rows."
             )
 
 
@@ -63,4 +65,5 @@ def regularisation(perplexity: float | None, alpha: float | None) -> Perplexity 
 
 
 def _is_above(value: object, bound: float) -> bool:
-    return isinstance(value, Real) and float(value) > bound
+    is_truth = isinstance(value, (bool, np.bool_))
+    return not is_truth and isinstance(value, Real) and float(value) > bound
