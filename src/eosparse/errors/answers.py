@@ -14,8 +14,11 @@ import numpy as np
 
 from eosparse.core import ErrorModel, FloatArray
 from eosparse.errors.custom import checked_errors
+from eosparse.errors.starts import weighted_quantiles
 
 Theta = TypeVar("Theta")
+
+_CONCENTRATIONS = 10
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,32 @@ class Answers(Generic[Theta]):
         return Answers(self.model.completed(values, mass, n_rows))
 
     def starts(self, values: FloatArray, mass: FloatArray) -> list[Theta]:
-        """Return guesses of θ; by default the fit to all rows alike."""
+        """Return guesses of θ; by default the fit to all rows, and to half of them.
+
+        That half is found by fitting to the rows with the smallest errors, over and over.
+        """
         if hasattr(self.model, "starts"):
-            return list(self._starts(values, mass))
-        statistics = self.model.statistics(values, mass / mass.sum(), None)  # type: ignore[arg-type]
-        return [self.model.solve(statistics)]
+            return list(self._starts(values, mass)) or self._no_starts("none")
+        try:
+            theta = whole = self._fit(values, mass, None)
+        except (TypeError, AttributeError) as error:
+            return self._no_starts(str(error))
+        for _ in range(_CONCENTRATIONS):
+            errors = self.errors(values, theta)
+            near = errors <= weighted_quantiles(errors, mass, (0.5,))[0]
+            theta = self._fit(values[near], mass[near], theta)
+        return [whole, theta]
+
+    def _fit(self, values: FloatArray, mass: FloatArray, theta: Theta | None) -> Theta:
+        statistics = self.model.statistics(values, mass / mass.sum(), theta)  # type: ignore[arg-type]
+        return self.model.solve(statistics)
+
+    def _no_starts(self, reason: str) -> list[Theta]:
+        raise TypeError(
+            f"{type(self.model).__name__} has no start: give it a method starts(values, mass) that "
+            f"returns guesses of theta. Without one, statistics(block, weights, None) is asked "
+            f"for, and theta must not matter ({reason})."
+        )
 
     def _starts(self, values: FloatArray, mass: FloatArray) -> Iterable[Theta]:
         starts: Iterable[Theta] = self.model.starts(values, mass)  # type: ignore[attr-defined]

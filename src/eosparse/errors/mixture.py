@@ -227,7 +227,14 @@ class MixtureError:
 def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
     """Return the variance per column around the nearest centre, from the median distance."""
     nearest = squared_distances(values, centres).min(axis=1)
+    rounding = _ROUNDING * float(np.square(np.ptp(values, axis=0)).sum())
     median = float(weighted_quantiles(nearest, mass, (0.5,))[0])
-    typical = median / float(chi2.ppf(0.5, values.shape[1]))
+    if median > rounding:
+        return median / float(chi2.ppf(0.5, values.shape[1]))
     # Where most rows are tied, the mean; where all are, anything.
-    return typical or float(mass @ nearest / mass.sum() / values.shape[1]) or 1.0
+    mean = float(mass @ nearest / mass.sum())
+    return mean / values.shape[1] if mean > rounding else 1.0
+
+
+# Squared distances below this part of the rows' squared range are rounding.
+_ROUNDING = 1e-20

@@ -42,7 +42,7 @@ class ErrorFit(Generic[Theta]):
 
     def uncorrected_distances(self, values: FloatArray) -> FloatArray:
         """Return the error of each row; rounding is none."""
-        errors = self.model.errors(self.prepare(values), self.result.theta)
+        errors = Answers(self.model).errors(self.prepare(values), self.result.theta)
         return np.where(errors <= self.rounding, 0.0, errors)
 
     def corrected(self, uncorrected: FloatArray) -> FloatArray:
@@ -73,8 +73,8 @@ class ErrorFit(Generic[Theta]):
         middle = result.objective + result.alpha * float(np.log(result.perplexity))  # L = Σwg - αH
 
         def one(errors: FloatArray, prior: FloatArray | None) -> FloatArray:
-            weights = self.weights(errors) * (1.0 if prior is None else prior)
-            return power_sums(errors, weights, middle)
+            mass = np.ones_like(errors) if prior is None else prior
+            return power_sums(self.model, errors, self.weights(errors), mass, middle)
 
         sums = uncorrected.fold(one)
         return error_law(self.model, result.theta, result.alpha, sums, middle)
@@ -84,14 +84,27 @@ class ErrorFit(Generic[Theta]):
         return Answers(self.model).deviations(self.prepare(values), self.result.theta)
 
 
-def power_sums(errors: FloatArray, weights: FloatArray, middle: float) -> FloatArray:
-    """Return weighted sums of the powers 0 to 3 of errors less `middle`, and of squared weights.
+def power_sums(
+    model: Any, errors: FloatArray, weights: FloatArray, mass: FloatArray, middle: float
+) -> FloatArray:
+    """Return sums of the powers 0 to 3 of errors less `middle`, by powers of the weights.
 
-    Those of rows without weight may be too large for powers, and are left out.
+    `weights` are those of prior weight one. Rows without weight may have errors too large for
+    powers, and are left out.
     """
-    present = weights > 0
-    away, w = errors[present] - middle, weights[present]
-    return np.array([w.sum(), w @ away, w @ away**2, w @ away**3, w @ w])
+    tilted = weights ** _law_power(model) * mass
+    present = tilted > 0
+    away, w = errors[present] - middle, tilted[present]
+    return np.array([w.sum(), w @ away, w @ away**2, w @ away**3])
+
+
+def _law_power(model: Any) -> int:
+    """Return the power of the weights by which the law is found.
+
+    Outliers that still have a little weight would show in the higher moments, and a law, or an α,
+    that allows for them would give them more. Three moments need more care than two.
+    """
+    return 2 if Answers(model).is_squared or isinstance(model, MixtureError) else 4
 
 
 def error_law(
@@ -101,19 +114,20 @@ def error_law(
     sums: FloatArray,
     middle: float,
 ) -> DistanceLaw:
-    """Return the law of errors of rows that belong, from `power_sums` of weighted ones.
+    """Return the law of errors of rows that belong, from `power_sums`.
 
     A mixture has a law of its own. Squared distances follow about a gamma law, as a sum of squares
-    does; other errors, one with an unknown least value. The weights tilt the law by 1/α.
+    does; other errors, one with an unknown least value. The power k of the weights tilts it by k/α.
     """
     first, second, third = sums[1:4] / sums[0]
     mean, variance = middle + first, second - first**2
-    if isinstance(model, MixtureError):
-        return _mixture_law(model, theta, alpha, float(sums[0] ** 2 / sums[4]))
+    if isinstance(model, MixtureError):  # Σ w²/prior, weights summing to one
+        return _mixture_law(model, theta, alpha, 1 / float(sums[0]))
+    tilt = _law_power(model) / alpha
     if Answers(model).is_squared:
-        return FittedGamma.of_weighted(mean, variance, 1 / alpha)
+        return FittedGamma.of_weighted(mean, variance, tilt)
     around = third - 3 * first * second + 2 * first**3
-    return FittedGamma.of_moments(mean, variance, around, 1 / alpha)
+    return FittedGamma.of_moments(mean, variance, around, tilt)
 
 
 def _mixture_law(model: MixtureError, theta: Any, alpha: float, kish_size: float) -> MixtureLaw:

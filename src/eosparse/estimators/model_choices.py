@@ -49,6 +49,10 @@ _SAMPLE_PASSES = 200
 # Squared distances below this part of the rows' squared spread are rounding.
 _ROUNDING = 1e-20
 _SMALLEST_SPREAD = 1e-120
+# α of any error, beside that from the quantiles of errors: in refinement, and in the end.
+_LARGEST_RISE, _LEAST_FALL = 3.0, 0.1
+# The part of the rows that a solution has to hold.
+_LEAST_HELD = 0.25
 # Rows with larger errors have moments that may overflow.
 _FARTHEST = 1e260
 # Rows on which starts are compared. Those of clusters take all distances between them.
@@ -166,8 +170,20 @@ class _Bench(Generic[Theta]):
         best = self.best(candidates, alpha)
         # Many outliers reach the median of the errors, but not their lower quartile.
         alpha = self.refined(best, min(alpha, self.quantile_alpha(best, 0.25)))
+        if self.n_directions is None:
+            self.check_alpha(alpha, self.quantile_alpha(starts[0], 0.5))
         best = self.best([*candidates, best], alpha)
         return self.settled(best, alpha, _SAMPLE_PASSES).last, alpha
+
+    def check_alpha(self, alpha: float, at_start: float) -> None:
+        """Raise where smaller α let the fit make its errors smaller still, without end."""
+        if not alpha >= _LEAST_FALL * at_start:
+            raise ValueError(
+                f"alpha='auto' finds no alpha for {type(self.model.model).__name__}: from "
+                f"{at_start:.3g} at the start it fell to {alpha:.3g}, since part of the rows can "
+                "make their errors as small as they like, as under the log-loss of classes that "
+                "can be separated. Give alpha, in units of the error."
+            )
 
     def guess(self, theta: Theta) -> tuple[Theta, float]:
         """Return a start that has settled a little, and α from the middle of its errors."""
@@ -190,7 +206,7 @@ class _Bench(Generic[Theta]):
     def refined(self, theta: Theta, alpha: float) -> float:
         """Return α for the law of the errors that the weights themselves show.
 
-        The median of all errors is too large if some are outliers', and directions may be unequal.
+        A quantile of all errors is too large if some are outliers', and directions may be unequal.
         A gamma law with the weighted mean and variance, its tilt undone, knows neither.
         """
         for _ in range(_REFINEMENTS):
@@ -200,6 +216,8 @@ class _Bench(Generic[Theta]):
             most = np.inf if self.n_directions is None else self.n_directions
             before = alpha
             alpha = self.alpha(law.scale, float(min(2 * law.shape, most)))
+            if self.n_directions is None:  # three moments may still be outliers'
+                alpha = min(alpha, _LARGEST_RISE * self.quantile_alpha(theta, 0.5))
             if abs(alpha - before) <= 1e-3 * alpha:
                 break
         return alpha
@@ -246,8 +264,9 @@ class _Bench(Generic[Theta]):
         return min(results, key=self.size)
 
     def is_held(self, result: Result[Theta]) -> bool:
-        """Whether a solution has not collapsed."""
-        return result.status is not Status.COLLAPSED
+        """Whether a solution has not collapsed, and holds more than a few rows."""
+        enough = _LEAST_HELD * float(self.mass.sum())
+        return result.status is not Status.COLLAPSED and result.effective_size >= enough
 
     def size(self, result: Result[Theta]) -> float:
         """Return the volume of a solution if its model knows one, else its objective."""
@@ -291,7 +310,8 @@ class _Bench(Generic[Theta]):
         errors = self.model.errors(self.values, theta)
         weights = optimal_weights(errors, alpha, self.mass).weights
         middle = float(weights @ np.where(weights > 0, errors, 0.0))
-        sums = power_sums(errors, weights, middle)
+        each = np.divide(weights, self.mass, out=np.zeros_like(weights), where=self.mass > 0)
+        sums = power_sums(self.model.model, errors, each, self.mass, middle)
         return error_law(self.model.model, theta, alpha, sums, middle)
 
     def settled(self, theta: Theta, alpha: float, max_iter: int) -> Result[Theta]:

@@ -168,17 +168,17 @@ class FittedGamma:
         """
         mean = max(mean, 1e-100)
         rate = mean / max(variance, 1e-12 * mean**2)
-        return cls(mean * rate, 1 / max(rate - tilt, 0.2 * rate))
+        return cls(mean * rate, 1 / max(rate - tilt, 0.1 * rate))
 
     @classmethod
     def of_moments(cls, mean: float, variance: float, third: float, tilt: float) -> FittedGamma:
         """Match the third central moment as well, where the least value is not known."""
-        variance = max(variance, 1e-24 * mean**2, 1e-290)
+        variance = max(variance, 1e-24 * mean**2, 1e-190)
         skewness = third / variance**1.5
         # Hardly skewed at all, the law is a normal one.
         shape = 4 / max(skewness, 2 / np.sqrt(_LARGEST_SHAPE)) ** 2
         rate = float(np.sqrt(shape / variance))
-        return cls(shape, 1 / max(rate - tilt, 0.2 * rate), mean - shape / rate)
+        return cls(shape, 1 / max(rate - tilt, 0.1 * rate), mean - shape / rate)
 
     def p_values(self, distances: FloatArray) -> FloatArray:
         """Return the probability of a distance at least as large."""
