@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eosparse.checks import ModelCheckError, check_error_model
-from eosparse.core import Status, alternate, solve_from_prior
+from eosparse.core import CollapseError, Status, alternate, solve_from_prior
 from eosparse.errors import (
     ClusterError,
     CustomError,
@@ -193,6 +193,32 @@ class OfArrays(SquaredDistance):
         return statistics
 
 
+@dataclass
+class AddsInPlace:
+    mass: float
+    sums: np.ndarray
+
+    def __add__(self, other):
+        self.mass, self.sums = self.mass + other.mass, self.sums + 2 * other.sums
+        return self
+
+    def scaled(self, factor):
+        return AddsInPlace(self.mass * factor, self.sums * factor)
+
+
+class ChangesItsStatistics(SquaredDistance):
+    def statistics(self, block, weights, theta):  # noqa: ARG002
+        return AddsInPlace(weights.sum(), weights @ block)
+
+    def solve(self, statistics):
+        return statistics.sums / statistics.mass
+
+
+class Collapses(SquaredDistance):
+    def solve(self, statistics):  # noqa: ARG002
+        raise CollapseError("nothing is left.")
+
+
 @pytest.mark.parametrize(
     ("model", "violated", "words"),
     [
@@ -205,6 +231,9 @@ class OfArrays(SquaredDistance):
         (KeepsTheFirst(), "blocks merge", "differ"),
         (HalfScaled(), "blocks merge", "differ"),
         (OfArrays(), "blocks merge", "scaled"),
+        (ChangesItsStatistics(), "blocks merge", "differ"),
+        (Collapses(), "blocks merge", r"collapsed \(nothing is left"),
+        (CustomError(lambda R, _: R, lambda R, w: w @ R), "one finite error per row", "one number"),
         (object(), "members", "no 'errors'"),
     ],
     ids=lambda value: type(value).__name__,
@@ -218,6 +247,19 @@ def test_a_wrong_model_is_told_what_is_wrong(table, model, violated, words):
 
 def test_a_right_one_is_not(table):
     check_error_model(SquaredDistance(), table, 30.0, table[1])
+
+
+def test_one_row_far_out_hides_nothing(table):
+    """An error of 1e18 must not make everything else a matter of rounding."""
+    far = table.copy()
+    far[0] = 1e9
+    ignores_weights = CustomError(
+        lambda R, theta: np.square(R - theta).sum(axis=1),
+        lambda R, _: R[np.abs(R).max(axis=1) < 1e8].mean(axis=0),
+    )
+    with pytest.raises(ModelCheckError, match="prior weights"):
+        check_error_model(ignores_weights, far, 30.0, far[20])
+    check_error_model(SquaredDistance(), far, 30.0, far[20])
 
 
 def test_checks_need_some_rows(table):

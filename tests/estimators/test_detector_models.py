@@ -8,7 +8,7 @@ import pytest
 from scipy.special import gammaln
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import PoissonRegressor
+from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from eosparse import (
     EOSPCA,
@@ -338,3 +338,125 @@ def test_a_fit_through_all_rows_says_so():
     with pytest.warns(DegenerateDataWarning, match="pass through 10 rows exactly, and only 8 have"):
         detector = EOSDetector(model="regression", contamination=0.25).fit(X)
     assert not detector.is_outlier_.any()  # their order would be one of rounding errors
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (ClusterError(0), "n_clusters=0 must be a whole number in"),
+        (ClusterError(2.5), r"n_clusters=2\.5 must be a whole"),
+        (SubspaceError(1.5), r"n_components=1\.5 must be a whole"),
+        (SubspaceError(True), "n_components=True must be a whole"),
+        (MixtureError(0), "n_components=0 must be a whole"),
+        (MixtureError(2, pseudo_mass=-1.0), r"pseudo_mass=-1\.0 must be a finite number from 0"),
+        (MixtureError(2, target=0.0), r"target=0\.0 must be a finite number above 0"),
+        (LinearError("y"), "target='y' must be a whole number"),
+        (LinearError(7), "target=7 must be the number of one of the columns"),
+    ],
+    ids=str,
+)
+def test_wrong_numbers_of_given_models_are_named(model, words):
+    with pytest.raises(ValueError, match=words):
+        EOSDetector(model=model).fit(table("clusters")[0])
+
+
+def test_weights_count_rows_in_the_law_of_a_mixture():
+    X, _ = table("mixture", 0.1, n_rows=300)
+    counts = np.where(np.arange(300) % 2, 1, 12)
+    weighted = EOSDetector(model=MixtureError(3)).fit(X, sample_weight=counts)
+    repeated = EOSDetector(model=MixtureError(3)).fit(np.repeat(X, counts, axis=0))
+    assert weighted.offset_ == pytest.approx(repeated.offset_, rel=1e-6)
+    np.testing.assert_allclose(weighted.p_values(X), repeated.p_values(X), rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_mixture_of_two_rows_many_times(seed):
+    X = np.repeat(np.random.default_rng(seed).normal(size=(2, 3)), 30, axis=0)
+    assert not EOSDetector(model="mixture").fit(X).is_outlier_.any()
+
+
+@pytest.mark.parametrize("model", [*NAMES, *MODELS.values()], ids=str)
+def test_one_row_may_lie_out_of_range(model):
+    name = model if isinstance(model, str) else next(k for k, v in MODELS.items() if v is model)
+    X, _ = table(name)
+    X[3, 1] = 1e200
+    detector = EOSDetector(model=model).fit(X)
+    assert detector.is_outlier_[3]
+    assert detector.is_outlier_.mean() < 0.02
+
+
+class Logarithms:
+    """The mean of logarithms: an error that is no number for some rows."""
+
+    smallest_size = 1.0
+
+    def errors(self, block, theta):
+        with np.errstate(invalid="ignore"):
+            return np.square(np.log(block[:, 0]) - theta)
+
+    def statistics(self, block, weights, theta):  # noqa: ARG002
+        return weighted_moments(np.log(block[:, :1]), weights, diagonal=True)
+
+    def solve(self, statistics):
+        return statistics.mean[0]
+
+
+def test_new_rows_without_an_error_are_named():
+    X = np.exp(np.random.default_rng(0).normal(size=(200, 1)))
+    detector = EOSDetector(model=Logarithms()).fit(X)
+    with pytest.raises(ValueError, match=r"Logarithms\.errors\(\) must return finite"):
+        detector.predict([[-1.0], [1.0]])
+
+
+class DependsOnTheta(Logarithms):
+    def statistics(self, block, weights, theta):
+        return super().statistics(block + 0 * theta, weights, theta)
+
+
+def test_a_model_that_needs_a_start_is_told_so():
+    with pytest.raises(TypeError, match=r"DependsOnTheta has no start: give it a method starts"):
+        EOSDetector(model=DependsOnTheta()).fit(np.arange(1.0, 50.0)[:, None])
+
+
+def test_an_alpha_that_has_no_end_is_not_returned():
+    """Log-loss: the smaller α, the more rows are given up, until the others are separated."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = rng.random(400) < 1 / (1 + np.exp(-X[:, 0]))
+    rows = np.column_stack([X, np.where(y, 1.0, -1.0)])
+
+    def log_loss(rows, theta):
+        return np.logaddexp(0, -rows[:, -1] * (theta[0] + rows[:, :-1] @ theta[1:]))
+
+    def fit(rows, weights):
+        model = LogisticRegression(C=1e4, max_iter=1000).fit(rows[:, :-1], rows[:, -1], weights)
+        return np.array([model.intercept_[0], *model.coef_[0]])
+
+    model = CustomError(log_loss, fit, is_exact=False)
+    with pytest.raises(ValueError, match=r"finds no alpha for CustomError.*Give alpha"):
+        EOSDetector(model=model).fit(rows)
+    assert EOSDetector(model=model, alpha=2.5).fit(rows).theta_[1] == pytest.approx(1, abs=0.5)
+
+
+@pytest.mark.parametrize("y", [20.0, 30.0])
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
+def test_counts_are_found_that_are_wrong_but_not_wildly(y, share):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, size=(500, 2))
+    counts = rng.poisson(np.exp(1 + x @ [1.0, -0.5])).astype(float)
+    is_bad = np.arange(500) < share * 500
+    counts[is_bad] = y
+    detector = EOSDetector(model=CustomError(poisson, fit_poisson)).fit(
+        np.column_stack([x, counts])
+    )
+    assert detector.is_outlier_[is_bad].mean() > 0.8
+    assert detector.is_outlier_[~is_bad].mean() < 0.04
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("model", ["regression", "subspace"])
+def test_an_exact_relation_is_exact_in_single_precision(model, seed):
+    X = np.random.default_rng(seed).normal(size=(200, 3))
+    X[:, 2] = 2 * X[:, 0] + 1
+    X[0, 2] = 50.0
+    assert EOSDetector(model=model).fit(X.astype(np.float32)).is_outlier_.sum() <= 1

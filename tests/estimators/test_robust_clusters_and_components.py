@@ -12,7 +12,8 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
-from eosparse import EOSPCA, EOSKMeans, Status
+from eosparse import EOSPCA, EOSDetector, EOSKMeans, Status
+from eosparse.errors import LinearError
 
 CENTRES = np.array([[0.0, 0.0, 0.0], [8.0, 0.0, 0.0], [0.0, 9.0, 3.0]])
 
@@ -101,6 +102,7 @@ def test_a_large_alpha_is_ordinary_learning():
     np.testing.assert_allclose(
         components.explained_variance_, classical.explained_variance_ * (1 - 1 / len(X)), rtol=1e-6
     )
+    np.testing.assert_allclose(components.singular_values_, classical.singular_values_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("clumped", [False, True])
@@ -129,6 +131,30 @@ def test_forty_percent_do_not_take_the_place_of_the_bulk(n_columns, clumped, see
     found = EOSPCA(3).fit(X)
     assert np.degrees(subspace_angles(found.components_.T, basis[:, :3]).max()) < 12
     assert found.is_outlier_[:240].mean() > 0.98
+
+
+@pytest.mark.parametrize("estimator", [EOSKMeans(1), EOSPCA(1), EOSDetector(model=LinearError())])
+@pytest.mark.parametrize(("share", "away"), [(0.1, 6), (0.2, 6), (0.2, 8), (0.3, 8), (0.4, 12)])
+def test_near_outliers_do_not_make_themselves_usual(estimator, share, away):
+    """With a little weight they would raise a law and an α by moments, and so their weight."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2)) * [4.0, 1.0]
+    is_bad = np.arange(500) < share * 500
+    X[is_bad, 1] = away + 0.5 * rng.normal(size=is_bad.sum())
+    X = X[:, 1:] if isinstance(estimator, EOSKMeans) else X
+    found = clone(estimator).fit(X)
+    assert 3.5 < found.alpha_ < 8  # 5.7 at the true variance
+    assert found.is_outlier_[is_bad].mean() > 0.97
+    assert found.is_outlier_[~is_bad].mean() < 0.03
+
+
+def test_parameters_set_after_a_fit_change_nothing():
+    X = clusters(0.1)[0]
+    components = EOSPCA(2).fit(X).set_params(n_components=3)
+    assert len(components.get_feature_names_out()) == 2
+    assert components.inverse_transform(components.transform(X)).shape == X.shape
+    centres = EOSKMeans(3).fit(X).set_params(n_clusters=5)
+    assert len(centres.get_feature_names_out()) == 3
 
 
 def test_coordinates_and_back():
@@ -207,6 +233,8 @@ class TestBoth:
         repeated = clone(estimator).fit(np.repeat(X, counts, axis=0))
         assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-9)
         np.testing.assert_allclose(weighted.score_samples(X), repeated.score_samples(X), rtol=1e-6)
+        np.testing.assert_allclose(weighted.p_values(X), repeated.p_values(X), rtol=1e-5)
+        assert weighted.offset_ == pytest.approx(repeated.offset_, rel=1e-6)
         assert weighted.weights_.sum() == pytest.approx(1)
 
     def test_frames_in_and_out(self, estimator):

@@ -57,6 +57,8 @@ def _scatter(values: FloatArray, mass: FloatArray, rows: IntArray) -> float:
 
 def _split(values: FloatArray, mass: FloatArray, rows: IntArray) -> tuple[IntArray, IntArray]:
     centred = values[rows] - _mean(values, mass, rows)
+    # By a power of two, which costs no digit: cubes of far rows would overflow.
+    centred = np.ldexp(centred, -int(np.frexp(np.abs(centred).max())[1]))
     farthest = int(np.argmax(np.einsum("ij,ij->i", centred, centred)))
     axis = centred[farthest]
     for _ in range(_POWER_STEPS):

@@ -17,6 +17,7 @@ import numpy as np
 
 from eosparse.core import FloatArray, IntArray
 from eosparse.errors.cluster_starts import cluster_starts
+from eosparse.errors.given_numbers import check_whole
 from eosparse.errors.lengths import squared_distances
 from eosparse.errors.spa import sums_by_class
 
@@ -95,6 +96,7 @@ class ClusterError:
         """Return the model with its number of clusters, checked."""
         if self.n_clusters is None:
             return replace(self, n_clusters=int(min(8, max(n_rows // 10, 1))))
+        check_whole("n_clusters", self.n_clusters, 1)
         n_present = max(float(np.count_nonzero(mass)), n_rows)  # the sample may be all, or a part
         if self.n_clusters > n_present:
             raise ValueError(

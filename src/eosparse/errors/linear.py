@@ -16,7 +16,8 @@ import numpy as np
 
 from eosparse.core import FloatArray
 from eosparse.errors.gaussian import Moments, weighted_moments
-from eosparse.errors.lengths import nearest_half
+from eosparse.errors.given_numbers import check_whole
+from eosparse.errors.lengths import nearest_half, squared_norms
 from eosparse.errors.starts import weighted_quantiles
 
 # A spread below this, relative to the mean, is rounding.
@@ -24,6 +25,8 @@ _CONSTANT = 1e-13
 # Eigenvalues of a correlation matrix below this, relative to the largest, are rounding.
 _DEPENDENT = 1e-13
 _REWEIGHTINGS = 50
+# Rows farther out have squares that may overflow.
+_FARTHEST = 1e130
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class LinearError:
     def errors(self, block: FloatArray, theta: Line) -> FloatArray:
         """Return the squared residual of each row."""
         x, y = self._parted(block)
-        return np.square(y - theta.predict(x))
+        return squared_norms((y - theta.predict(x))[:, None])
 
     def _parted(self, block: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the columns x, and the target."""
@@ -105,6 +108,7 @@ class LinearError:
 
     def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> LinearError:  # noqa: ARG002  # as other models'
         """Return the model, its target checked."""
+        check_whole("target", self.target, -np.inf)
         size = values.shape[1]
         if size < 2 or not -size <= self.target < size:
             raise ValueError(
@@ -119,10 +123,12 @@ class LinearError:
         That plane has the least absolute residuals: almost half of the targets may be wrong. In
         the central half, no row is far out in x.
         """
-        x, y = self._parted(values)
+        middle = weighted_quantiles(values, mass, (0.5,))[0]
+        mass = np.where(np.abs(values - middle).max(axis=1) < _FARTHEST, mass, 0.0)
+        x, y = self._parted(np.where(mass[:, None] > 0, values, 0.0))
         residuals = least_absolute_residuals(x, y, mass)
         near = residuals <= weighted_quantiles(residuals, mass, (0.5,))[0]
-        for chosen in (mass > 0, near, nearest_half(x, mass)):
+        for chosen in (mass > 0, near & (mass > 0), nearest_half(x, mass) & (mass > 0)):
             yield self.solve(self.statistics(values[chosen], mass[chosen]))
 
     def n_directions(self, n_features: int) -> int:  # noqa: ARG002  # as other models'

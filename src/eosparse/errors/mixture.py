@@ -32,6 +32,7 @@ from eosparse.errors.efficiency import (
     largest_stable_coupling,
 )
 from eosparse.errors.gaussian import Moments, Normal, weighted_moments
+from eosparse.errors.given_numbers import check_number, check_whole
 from eosparse.errors.lengths import squared_distances
 from eosparse.errors.starts import weighted_quantiles
 
@@ -55,9 +56,10 @@ class Mixture:
 
     def log_densities(self, values: FloatArray) -> FloatArray:
         """Return the log of share times density, of each row under each component."""
-        columns = [
-            -0.5 * (normal.mahalanobis(values) + normal.log_det) for normal in self.components
-        ]
+        with np.errstate(over="ignore"):  # rows too far out for squares have the density zero
+            columns = [
+                -0.5 * (normal.mahalanobis(values) + normal.log_det) for normal in self.components
+            ]
         constant = 0.5 * values.shape[1] * np.log(2 * np.pi)
         logs: FloatArray = np.stack(columns, axis=1) + (self._log_shares - constant)
         return logs
@@ -65,6 +67,7 @@ class Mixture:
     def responsibilities(self, values: FloatArray) -> FloatArray:
         """Return the chance of each component, given the row."""
         logs = self.log_densities(values)
+        logs[np.isneginf(logs).all(axis=1)] = 0.0  # out of range, and as far from all of them
         chances: FloatArray = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
         return chances
 
@@ -129,7 +132,7 @@ class MixtureError:
         """Return minus the log-density of each row, per column."""
         logs: FloatArray = logsumexp(theta.log_densities(block), axis=1)
         errors: FloatArray = (self._pseudo_error(theta) - logs) / block.shape[1]
-        return errors
+        return np.minimum(errors, np.finfo(np.float64).max, out=errors)
 
     def peak_errors(self, theta: Mixture) -> FloatArray:
         """Return the error in the middle of each component, had the others no density there."""
@@ -171,7 +174,7 @@ class MixtureError:
 
     def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> MixtureError:
         """Return the model with components and pseudo-rows."""
-        n_components = self.n_components or int(min(3, max(n_rows // 20, 1)))
+        n_components = self._checked(n_rows)
         n_present = max(float(np.count_nonzero(mass)), n_rows)  # the sample may be all, or a part
         if n_components > n_present:
             raise ValueError(
@@ -184,6 +187,16 @@ class MixtureError:
         # With fewer, splitting a cluster in twenty columns pays more than telling two apart.
         pseudo_mass = (values.shape[1] + 1) / n_rows
         return replace(model, pseudo_mass=pseudo_mass, target=min(spreads))
+
+    def _checked(self, n_rows: float) -> int:
+        """Return the number of components, all numbers checked."""
+        check_number("target", self.target, 0, is_open=True)
+        if self.pseudo_mass is not None:
+            check_number("pseudo_mass", self.pseudo_mass, 0)
+        if self.n_components is None:
+            return int(min(3, max(n_rows // 20, 1)))
+        check_whole("n_components", self.n_components, 1)
+        return self.n_components
 
     def _centres(self, values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
         size = self.n_components or 1
@@ -227,14 +240,17 @@ class MixtureError:
 def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
     """Return the variance per column around the nearest centre, from the median distance."""
     nearest = squared_distances(values, centres).min(axis=1)
-    rounding = _ROUNDING * float(np.square(np.ptp(values, axis=0)).sum())
+    within = nearest < _FARTHEST
+    rounding = _ROUNDING * float(np.square(np.ptp(values[within], axis=0)).sum())
     median = float(weighted_quantiles(nearest, mass, (0.5,))[0])
     if median > rounding:
         return median / float(chi2.ppf(0.5, values.shape[1]))
     # Where most rows are tied, the mean; where all are, anything.
-    mean = float(mass @ nearest / mass.sum())
+    mean = float(mass[within] @ nearest[within] / mass.sum())
     return mean / values.shape[1] if mean > rounding else 1.0
 
 
-# Squared distances below this part of the rows' squared range are rounding.
+# Squared distances below this part of the rows' squared range are rounding,
 _ROUNDING = 1e-20
+# and beyond this, sums may overflow.
+_FARTHEST = 1e260

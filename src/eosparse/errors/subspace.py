@@ -16,6 +16,7 @@ from scipy.linalg import eigh
 
 from eosparse.core import FloatArray
 from eosparse.errors.gaussian import Moments, weighted_moments
+from eosparse.errors.given_numbers import check_whole
 from eosparse.errors.lengths import lengths, nearest_half, spatial_median, squared_norms
 
 
@@ -99,6 +100,7 @@ class SubspaceError:
         return Plane(statistics.mean, components, np.maximum(variances[::-1], 0.0))
 
     def _checked(self, n_features: int) -> int:
+        check_whole("n_components", self.n_components, 0)
         if self.n_components is None or not 0 <= self.n_components <= n_features:
             raise ValueError(
                 f"n_components={self.n_components} must lie between 0 and the {n_features} "

@@ -198,7 +198,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.n_clusters)
+        return len(self.cluster_centers_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -31,7 +31,7 @@ class EOSGaussianMixture(DensityMixin, WeighsRows):  # type: ignore[misc]  # skl
         + \alpha \sum_t w_t \log w_t
 
     over the simplex of weights w, the shares π, locations μ and covariances V. An infinite α is the
-    ordinary mixture; one component is the Gaussian of `EOSDetector`.
+    ordinary mixture, one component the Gaussian of `EOSDetector`, but for the pseudo-rows below.
 
     Parameters
     ----------
@@ -86,8 +86,9 @@ class EOSGaussianMixture(DensityMixin, WeighsRows):  # type: ignore[misc]  # skl
 
     Notes
     -----
-    The fit is made in robustly scaled columns. One pseudo-row in each component, a ball with the
-    variance of rows around the nearest centre, keeps components from collapsing onto a few rows.
+    The fit is made in robustly scaled columns. In each component the mass of D + 1 pseudo-rows, a
+    ball with the variance of rows around the nearest centre, keeps it from collapsing onto a few
+    rows; it draws the covariances of small components towards the ball.
 
     Examples
     --------

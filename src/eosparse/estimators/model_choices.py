@@ -96,7 +96,7 @@ def fit_model(
     answers = Answers(model).completed(sample.values, mass, table.mass)
     if answers.is_squared:
         check_units(sample.values)
-    bench = _Bench(answers, sample, options)
+    bench = _Bench(answers, sample, options, float(np.finfo(table.dtype).eps))
     start, alpha = bench.chosen()
     result = alternate(
         bench.model.model,
@@ -119,6 +119,7 @@ class _Bench(Generic[Theta]):
     model: Answers[Theta]
     sample: MemoryRows
     options: FitOptions
+    precision: float
 
     @property
     def values(self) -> FloatArray:
@@ -150,8 +151,9 @@ class _Bench(Generic[Theta]):
         middle = weighted_quantiles(self.values, self.mass, (0.5,))[0]
         squares = squared_distances(self.values, middle[None])[:, 0]
         typical = float(weighted_quantiles(squares, self.mass, (0.5,))[0]) or float(squares.max())
-        away = float(np.square(middle).sum())  # columns far from zero have lost digits already
-        return max(_ROUNDING * typical, 1e-30 * away, 1e-290)
+        # Columns far from zero have lost digits already, and those of single precision had few.
+        lost = (4 * self.precision) ** 2 * (float(np.square(middle).sum()) + typical)
+        return max(_ROUNDING * typical, lost, 1e-290)
 
     def chosen(self) -> tuple[Theta, float]:
         """Return the start with the lowest objective, and α."""

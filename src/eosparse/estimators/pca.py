@@ -60,6 +60,10 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
         it needs no correction.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Its part of the whole variance.
+    singular_values_ : ndarray of shape (n_components,)
+        Root of that variance times the number of rows.
+    n_components_ : int
+        Number of components.
     noise_variance_ : float
         Variance off the subspace, per direction, corrected to be consistent on Gaussian rows.
     mean_ : ndarray of shape (n_features,)
@@ -156,10 +160,12 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
 
     def _keep_plane(self, plane: Plane, dtype: Any) -> None:
         self._plane = plane
+        self.n_components_ = len(plane.components)
         self.components_ = plane.components.astype(dtype)
         self.mean_ = plane.location.astype(dtype)
         self.explained_variance_ = plane.variances.astype(dtype)
-        off = self.n_features_in_ - self.n_components
+        self.singular_values_ = np.sqrt(plane.variances * self._fit_.n_rows).astype(dtype)
+        off = self.n_features_in_ - self.n_components_
         law = cast(FittedGamma, self._read_out.judge.law)
         self.noise_variance_ = law.shape * law.scale / off if off else 0.0
         whole = float(plane.variances.sum()) + off * self.noise_variance_
@@ -174,16 +180,16 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
         """Return the points of the subspace with given coordinates."""
         check_is_fitted(self, "offset_")
         given: FloatArray = check_array(X, dtype=[np.float64, np.float32])
-        if given.shape[1] != self.n_components:
+        if given.shape[1] != self.n_components_:
             raise ValueError(
-                f"X has {given.shape[1]} columns, but there are {self.n_components} components."
+                f"X has {given.shape[1]} columns, but there are {self.n_components_} components."
             )
         points = as_float64(given) @ self._plane.components + self._plane.location
         return points.astype(given.dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.n_components)
+        return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

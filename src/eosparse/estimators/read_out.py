@@ -161,8 +161,8 @@ class ReadOut:
         if rows is None or isinstance(rows, FileRows):
             raise AttributeError(
                 f"{name} of rows on disk, or of a saved detector's cluster, is not kept. "
-                "write_scores() streams scores to a file; score_samples(), p_values() and "
-                "predict() return them, as for new rows."
+                "score_samples(), p_values() and predict() return it, as for new rows; "
+                "EOSDetector.write_scores() streams it to a file."
             )
         if name == "p_values_" and isinstance(rows, MemoryRows):
             return self._p_values.astype(dtype, copy=False)
