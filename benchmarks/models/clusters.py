@@ -2,15 +2,19 @@
 
 Six clusters of unequal size and spread in 4 or 20 columns; a part of the rows, up to 40 %, is
 scattered between them, in the box that holds them, or far, in a box five times as wide. (A group
-of outliers as large and dense as a cluster would be one.) Trimmed k-means is our own reference:
-Lloyd's steps on the rows that are nearest to their centre, from a hundred random starts. It is told
-the true share of outliers, which no user knows, or always a share of 0.1.
+of outliers as large and dense as a cluster would be one.) Peers: scikit-learn's k-means; k-medoids
+(FasterPAM of `kmedoids`, by distances, not their squares); HDBSCAN, which asks for the size of the
+smallest cluster instead of their number, and is told a quarter of an average one; and trimmed
+k-means, a plain reference of our own: Lloyd's steps on the rows that are nearest to their centre,
+from a hundred random starts. It is told the true share of outliers, which no user knows, or always
+a share of 0.1.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from sklearn.cluster import KMeans
+from kmedoids import KMedoids
+from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.reporting import Row, report, run_resumable, side_by_side, summarise
@@ -65,6 +69,8 @@ def unit(n_features: int, outliers: str, share: float, repetition: int) -> list[
         "EOSKMeans": EOSKMeans(size).fit(X).labels_,
         "EOSGaussianMixture": EOSGaussianMixture(size).fit(X).labels_,
         "k-means (scikit-learn)": KMeans(size, n_init=20, random_state=seed).fit(X).labels_,
+        "k-medoids": KMedoids(size, metric="euclidean", random_state=seed).fit(X).labels_,
+        "HDBSCAN (scikit-learn)": HDBSCAN(len(X) // size // 4, copy=True).fit(X).labels_,
         "trimmed k-means, told the share": trimmed(X, share, seed),
         "trimmed k-means, 0.1": trimmed(X, 0.1, seed),
     }
