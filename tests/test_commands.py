@@ -56,7 +56,7 @@ def shown():
     """All commands that begin with eosparse: page, line, command, and whether test_docs runs it."""
     for page in EVERYWHERE:
         for block in blocks(page):
-            if block.kind in ("python", "text"):
+            if block.kind in ("python", "text") or block.kind.startswith("{"):
                 continue
             for number, line in enumerate(block.body.splitlines(), block.line):
                 found = [

@@ -26,7 +26,8 @@ from eosparse.cli.app import app
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 BLOCK = re.compile(
-    r"(?P<skipped><!-- not run: [^>]+ -->\n+)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.S | re.M
+    r"(?P<skipped><!-- not run: [^>]+ -->\n+)?^```(?P<kind>[\w{}-]*)\n(?P<body>.*?)^```$",
+    re.S | re.M,
 )
 
 
