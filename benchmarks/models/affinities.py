@@ -2,8 +2,8 @@
 
 Every method runs in a process of its own, whose memory nothing else has touched; its time is the
 best of a few runs there. Where neighbours are searched, which dominates, methods take turns three
-times, and the median counts. Neighbours are the exact ones, the same for all, but for openTSNE's own
-choice, which runs once.
+times, and the median counts. Neighbours are the exact ones, the same for all, but for openTSNE's
+own choice, which runs once.
 """
 
 from __future__ import annotations

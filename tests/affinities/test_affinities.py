@@ -17,7 +17,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from eosparse import UnreachedPerplexityWarning, entropic_affinities
-from eosparse.affinities import densities, entropic, pairs
+from eosparse.affinities import cells, densities, entropic, euclidean, pairs
 from eosparse.core import optimal_weights, rowwise_weights_for_perplexity
 
 ERRORS = ["sqeuclidean", "euclidean", "manhattan", "cosine", "chebyshev"]
@@ -360,6 +360,45 @@ def test_rows_far_from_the_origin_lose_no_digits(error, n_neighbors, n_columns, 
     to_new = cdist(new, far, "sqeuclidean" if error == "sqeuclidean" else "euclidean")
     nearest = np.sort(to_new, axis=1)[:, : found.errors.shape[1]]
     np.testing.assert_allclose(found.errors, nearest, rtol=1e-9)
+
+
+def groups(n_rows=1500, n_columns=20, seed=0):
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(scale=4.0, size=(8, n_columns))
+    return centres[rng.integers(8, size=n_rows)] + rng.normal(size=(n_rows, n_columns))
+
+
+@pytest.mark.parametrize("kind", ["groups", "one cloud", "far rows", "duplicates"])
+@pytest.mark.parametrize("is_new", [False, True])
+def test_cells_leave_no_neighbour_out(kind, is_new):
+    X = table(1500, 20) if kind == "one cloud" else groups()
+    X[:5] *= 40.0 if kind == "far rows" else 1.0
+    X[100:160] = X[100] if kind == "duplicates" else X[100:160]
+    new = groups(70, seed=1) if is_new else None
+    found = cells.Cells.of(X).nearest(new, 25, 1)
+    distances = cdist(X if new is None else new, X)
+    if new is None:
+        np.fill_diagonal(distances, np.inf)
+        assert (found.indices != np.arange(1500)[:, None]).all()
+    nearest = np.sort(distances, axis=1)[:, :25]
+    np.testing.assert_allclose(np.sort(found.errors, axis=1), nearest, atol=1e-6)
+    at_indices = np.take_along_axis(distances, found.indices, axis=1)
+    np.testing.assert_allclose(np.sort(at_indices, axis=1), nearest, rtol=1e-9, atol=1e-12)
+    assert all(len(set(row)) == 25 for row in found.indices.tolist())
+
+
+def test_cells_are_used_where_they_help(monkeypatch):
+    monkeypatch.setattr(euclidean, "LEAST_ROWS", 1000)
+    searched = []
+    nearest = cells.Cells.nearest
+    monkeypatch.setattr(cells.Cells, "nearest", lambda *args: searched.append(1) or nearest(*args))
+    for X, is_used in ((groups(), True), (table(1500, 20), False)):
+        searched.clear()
+        ours = entropic_affinities(X, perplexity=8, n_neighbors=25)
+        assert bool(searched) == is_used
+        E = cdist(X, X, "sqeuclidean")
+        expected = entropic_affinities(E, error="precomputed", perplexity=8, n_neighbors=25)
+        np.testing.assert_allclose(ours.P.toarray(), expected.P.toarray(), rtol=1e-8, atol=1e-15)
 
 
 @pytest.mark.parametrize("n_neighbors", [None, 40])

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from eosparse.affinities.cells import LEAST_COLUMNS, LEAST_ROWS, Cells
 from eosparse.affinities.metrics import MetricErrors, neighbours
 from eosparse.affinities.pairs import Nearest, blocks
 from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.rows.side_by_side import single_threaded_blas
 
 EUCLIDEAN = frozenset({"sqeuclidean", "euclidean", "l2", "minkowski", "nan_euclidean"})
 ANGULAR = frozenset({"cosine", "correlation"})
@@ -69,9 +71,7 @@ class EuclideanErrors(MetricErrors):
     def nearest(self, queries: FloatArray | None, n_neighbors: int) -> Nearest:
         rows = self.rows if queries is None else queries
         centred = self._centred if queries is None else self._from_centre(queries)
-        nearest = neighbours(
-            self._centred, None if queries is None else centred, n_neighbors, "euclidean"
-        )
+        nearest = self._searched(None if queries is None else centred, n_neighbors)
         norms, squares = _squares(centred), np.square(nearest.errors, out=nearest.errors)
         unordered = squares.max(axis=1) < _UNORDERED * norms
         places = np.nonzero(squares < _CANCELLED * norms[:, None])
@@ -79,6 +79,17 @@ class EuclideanErrors(MetricErrors):
         found = Nearest(nearest.indices, self._as_wanted(squares))
         self._search_again(found, rows, unordered, is_training=queries is None)
         return found
+
+    def _searched(self, centred: FloatArray | None, n_neighbors: int) -> Nearest:
+        if len(self.rows) >= LEAST_ROWS and self.rows.shape[1] >= LEAST_COLUMNS:
+            with single_threaded_blas() as n_threads:
+                if self._cells.are_worthwhile(n_neighbors, n_threads):
+                    return self._cells.nearest(centred, n_neighbors, n_threads)
+        return neighbours(self._centred, centred, n_neighbors, "euclidean")
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return Cells.of(self._centred)
 
     def _search_again(
         self, found: Nearest, rows: FloatArray, chosen: BoolArray, *, is_training: bool
