@@ -26,7 +26,7 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
     Entropic Outlier Sparsification minimises
 
     .. math::
-        \sum_t w_t \big(|x_t - \mu|^2 - |P'(x_t - \mu)|^2\big) + \alpha \sum_t w_t \log w_t
+        \sum_t w_t (|x_t - \mu|^2 - |P'(x_t - \mu)|^2) + \alpha \sum_t w_t \log w_t
 
     over the simplex of weights w, the location μ and orthonormal directions P. An infinite α is
     ordinary principal component analysis.
