@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from eosparse import EOSDetector
-from eosparse.errors import ClusterError, MixtureError, SubspaceError
+from eosparse.models import ClusterModel, MixtureModel, SubspaceModel
 
 KEPT, FLAGGED = "#0072B2", "#D55E00"
 rng = np.random.default_rng(1)
@@ -26,9 +26,9 @@ X = np.vstack([*groups, stray])
 
 models = {
     "one Gaussian": "gaussian",
-    "clusters": ClusterError(3),
-    "subspace": SubspaceError(1),
-    "mixture": MixtureError(3),
+    "clusters": ClusterModel(3),
+    "subspace": SubspaceModel(1),
+    "mixture": MixtureModel(3),
 }
 x, y = np.meshgrid(np.linspace(-11, 28, 240), np.linspace(-5, 13, 160))
 points = np.column_stack([x.ravel(), y.ravel()])

@@ -10,7 +10,7 @@ from sklearn.neighbors import KernelDensity
 
 from eosparse import EOSDetector
 from eosparse.core import alternate, solve_from_prior
-from eosparse.errors import ClusterError, CustomError, LinearError
+from eosparse.models import ClusterModel, CustomModel, LinearModel
 from eosparse.rows import MemoryRows
 
 
@@ -25,7 +25,7 @@ def test_one_centre_is_a_mode_of_a_kernel_density(rng):
     alpha = 3.0
     density = KernelDensity(bandwidth=np.sqrt(alpha / 2)).fit(X)
     for row in (0, 100):
-        ours = alternate(ClusterError(), MemoryRows(X), alpha, X[[row]], tol=1e-15)
+        ours = alternate(ClusterModel(), MemoryRows(X), alpha, X[[row]], tol=1e-15)
         theirs = minimize(lambda mode: -density.score_samples(mode[None])[0], X[row], tol=1e-10)
         np.testing.assert_allclose(ours.theta[0], theirs.x, atol=1e-5)
         log_z = density.score_samples(ours.theta)[0] + np.log(len(X) * np.pi * alpha)
@@ -38,7 +38,7 @@ def test_squared_residuals_are_welsch_regression(rng):
     y[:25] += rng.uniform(3, 20, 25)
     alpha = 2.0
     rows = MemoryRows(np.column_stack([X, y]))
-    ours = alternate(LinearError(), rows, alpha, solve_from_prior(LinearError(), rows), tol=1e-15)
+    ours = alternate(LinearModel(), rows, alpha, solve_from_prior(LinearModel(), rows), tol=1e-15)
 
     def welsch(z):
         tail = np.exp(-z)
@@ -75,7 +75,7 @@ def test_log_loss_is_generalised_cross_entropy(rng, alpha):
         p = expit(y * (theta[0] + X @ theta[1:]))
         return np.mean((1 - p**q) / q)
 
-    model = CustomError(log_loss, fit)
+    model = CustomModel(log_loss, fit)
     start = fit(rows, np.ones(200) / 200)
     ours = alternate(model, MemoryRows(rows), alpha, start, tol=1e-14)
     theirs = minimize(generalised, start, tol=1e-10)
@@ -99,7 +99,7 @@ def test_the_objective_is_that_of_tilted_risk(rng):
         loss = lambda theta: w @ np.abs(X[:, 0] - theta[0]) ** 1.5  # noqa: E731  # shorter here
         return minimize(loss, [w @ X[:, 0]], tol=1e-12, method="Nelder-Mead").x
 
-    model = CustomError(lambda X, theta: np.abs(X[:, 0] - theta[0]) ** 1.5, fit, is_exact=False)
+    model = CustomModel(lambda X, theta: np.abs(X[:, 0] - theta[0]) ** 1.5, fit, is_exact=False)
     ours = alternate(model, MemoryRows(x[:, None]), alpha, np.array([3.0]))
     assert ours.objective + alpha * np.log(150) == pytest.approx(tilted(ours.theta), rel=1e-12)
     theirs = minimize(tilted, [3.0], tol=1e-12, method="Nelder-Mead")

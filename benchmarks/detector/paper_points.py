@@ -10,8 +10,8 @@ from benchmarks.reporting import Row, report, run_units, summarise
 from eosparse import EOSDetector
 from eosparse.comparison.contamination import ALPHA_BY_COLUMNS, ALPHA_BY_SHARE
 from eosparse.datasets import make_contaminated
-from eosparse.estimators.gaussian_fit import GaussianFit
-from eosparse.estimators.read_out import Judgement, Rule, read_out
+from eosparse.fitting.gaussian_fit import GaussianFit
+from eosparse.fitting.read_out import Judgement, Rule, read_out
 from eosparse.rows import MemoryRows
 
 

@@ -15,15 +15,15 @@ import numpy as np
 from benchmarks.reporting import Row, report, run_resumable, summarise
 from eosparse import EOSDetector
 from eosparse.core import FloatArray
-from eosparse.errors import ClusterError, LinearError, MixtureError, SubspaceError
+from eosparse.models import ClusterModel, LinearModel, MixtureModel, SubspaceModel
 
 # Laws were developed on seeds below 10,000.
 FIRST_SEED = 30_000
 MODELS: dict[str, Any] = {
-    "clusters": ClusterError(3),
-    "subspace": SubspaceError(2),
-    "mixture": MixtureError(3),
-    "regression": LinearError(),
+    "clusters": ClusterModel(3),
+    "subspace": SubspaceModel(2),
+    "mixture": MixtureModel(3),
+    "regression": LinearModel(),
 }
 
 

@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.reporting import Row, report, run_resumable, side_by_side, summarise
 from eosparse import EOSGaussianMixture, EOSKMeans
 from eosparse.core import FloatArray, IntArray
-from eosparse.errors import ClusterError
+from eosparse.models import ClusterModel
 
 # Starts and α were developed on seeds below 10,000.
 FIRST_SEED = 20_000
@@ -48,7 +48,7 @@ def rows(n_features: int, outliers: str, share: float, seed: int) -> tuple[Float
 
 def trimmed(X: FloatArray, share: float, seed: int) -> IntArray:
     """Return the clusters of the best of some trimmed fits."""
-    rng, kept, model = np.random.RandomState(seed), round((1 - share) * len(X)), ClusterError()
+    rng, kept, model = np.random.RandomState(seed), round((1 - share) * len(X)), ClusterModel()
     best, least = np.zeros(len(X), dtype=np.intp), np.inf
     for _ in range(_STARTS):
         centres = X[rng.choice(len(X), len(_SIZES), replace=False)]

@@ -19,7 +19,7 @@ from benchmarks.reporting import Row, report, run_resumable, side_by_side, summa
 from eosparse import EOSPCA
 from eosparse.comparison.in_r import fitted_in_r, missing_in_r
 from eosparse.core import FloatArray
-from eosparse.errors import spatial_median
+from eosparse.models import spatial_median
 
 # Starts were developed on seeds below 10,000.
 FIRST_SEED = 40_000

@@ -16,7 +16,7 @@ from eosparse import EOSDetector
 from eosparse.core import visit
 from eosparse.estimators import detector as detector_module
 from eosparse.estimators import gaussian_choices
-from eosparse.estimators.raw_gaussian import RawGaussian
+from eosparse.models.raw_gaussian import RawGaussian
 from eosparse.rows import MemoryRows
 
 _STAGES = {
@@ -73,7 +73,7 @@ def _limits(X: np.ndarray) -> list[dict[str, object]]:
 
     flops = len(X) * X.shape[1] * (X.shape[1] + 1) * 2  # two triangles of products and sums
     swept = median(lambda: visit(model, rows, fit.theta, fit.result.alpha))
-    with patch("eosparse.errors.fused.is_worth_it", return_value=False):
+    with patch("eosparse.models.fused.is_worth_it", return_value=False):
         by_numpy = median(lambda: visit(model, rows, fit.theta, fit.result.alpha))
     summed, product = median(X.sum), median(lambda: matrix @ matrix)
     return [

@@ -58,7 +58,7 @@ def measure(what: str, folder: str) -> None:
 
     from eosparse import EOSDetector, open_rows
     from eosparse.core import visit
-    from eosparse.estimators.raw_gaussian import RawGaussian
+    from eosparse.models.raw_gaussian import RawGaussian
 
     def peak() -> float:
         """Most resident memory of this process; getrusage would count its parent's."""

@@ -79,9 +79,9 @@ def check_error_model(
     --------
     >>> import numpy as np
     >>> from eosparse.checks import check_error_model
-    >>> from eosparse.errors import ClusterError
+    >>> from eosparse.models import ClusterModel
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> check_error_model(ClusterError(), X, alpha=2.0, start=X[:3])
+    >>> check_error_model(ClusterModel(), X, alpha=2.0, start=X[:3])
     """
     values = np.asarray(rows)
     if len(values) < 8:
@@ -125,7 +125,7 @@ class _Bench:
         name = "one finite error per row"
         try:
             errors = self._errors(self.start)
-        except ValueError as error:  # CustomError's own check
+        except ValueError as error:  # CustomModel's own check
             raise ModelCheckError(name, str(error)) from error
         if errors.shape != (len(self.values),):
             raise ModelCheckError(

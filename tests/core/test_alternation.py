@@ -8,6 +8,7 @@ import pytest
 from eosparse.core import (
     CollapseError,
     DescentError,
+    Moments,
     Status,
     Strata,
     alpha_path,
@@ -16,8 +17,9 @@ from eosparse.core import (
     optimal_weights,
     solve_from_prior,
     visit,
+    weighted_moments,
 )
-from eosparse.errors import GaussianError, Moments, weighted_moments
+from eosparse.models import GaussianModel
 from eosparse.rows import MemoryRows
 
 
@@ -68,7 +70,7 @@ def test_mean_shift_is_found_by_an_independent_iteration(table):
 
 
 def test_objective_never_rises_and_ends_converged(table):
-    model = GaussianError(4)
+    model = GaussianModel(4)
     result = alternate(model, MemoryRows(table), 0.7, gaussian_start(table, model))
     assert result.status is Status.CONVERGED
     assert (np.diff(result.objective_history) <= 1e-12).all()
@@ -77,7 +79,7 @@ def test_objective_never_rises_and_ends_converged(table):
 
 
 def test_acceleration_leads_to_the_plain_answer_in_fewer_passes(table):
-    model = GaussianError(4)
+    model = GaussianModel(4)
     start = gaussian_start(table, model)
     plain, fast = (
         alternate(model, MemoryRows(table), 0.5, start, tol=0.0, accelerate=accelerate)
@@ -91,7 +93,7 @@ def test_acceleration_leads_to_the_plain_answer_in_fewer_passes(table):
 @pytest.mark.parametrize("block_numbers", [4 * 256, 4 * 300, 10**6])
 def test_blocks_change_nothing(table, block_numbers):
     X = np.tile(table, (3, 1))
-    model = GaussianError(4)
+    model = GaussianModel(4)
     start = gaussian_start(X, model)
     whole = visit(model, MemoryRows(X, block_numbers=10**9), start, 0.6)
     parts = visit(model, MemoryRows(X, block_numbers=block_numbers), start, 0.6)
@@ -103,7 +105,7 @@ def test_blocks_change_nothing(table, block_numbers):
 def test_blocks_without_prior_mass_are_left_out(table):
     prior = np.ones(len(table))
     prior[:256] = 0.0
-    model = GaussianError(4)
+    model = GaussianModel(4)
     start = gaussian_start(table, model)
     rows = MemoryRows(table, prior, block_numbers=4 * 256)
     kept = visit(model, MemoryRows(table[256:]), start, 0.6)
@@ -111,7 +113,7 @@ def test_blocks_without_prior_mass_are_left_out(table):
 
 
 def test_collapse_is_named_and_gives_no_answer(table):
-    model = GaussianError(4, smallest_size=10.0)
+    model = GaussianModel(4, smallest_size=10.0)
     result = alternate(model, MemoryRows(table), 0.9 / 4, gaussian_start(table, model))
     assert result.status is Status.COLLAPSED
     with pytest.raises(CollapseError, match="larger alpha"):
@@ -119,14 +121,14 @@ def test_collapse_is_named_and_gives_no_answer(table):
 
 
 def test_max_iter_is_reported(table):
-    model = GaussianError(4)
+    model = GaussianModel(4)
     result = alternate(model, MemoryRows(table), 0.6, gaussian_start(table, model), max_iter=2)
     assert result.status is Status.MAX_ITER
     assert result.n_iter == 2
 
 
 def test_a_callback_sees_every_iteration_and_can_stop(table):
-    model, seen = GaussianError(4), []
+    model, seen = GaussianModel(4), []
 
     def callback(iteration):
         seen.append(iteration.objective)
@@ -140,7 +142,7 @@ def test_a_callback_sees_every_iteration_and_can_stop(table):
 
 
 def test_an_interrupt_keeps_the_state_reached(table):
-    model = GaussianError(4)
+    model = GaussianModel(4)
 
     def callback(iteration):
         if iteration.number == 2:
@@ -160,12 +162,12 @@ def test_a_model_that_climbs_is_found_out(table):
 
 def test_random_starts_lie_in_the_hull(table):
     weights = np.random.default_rng(0).uniform(size=len(table))
-    theta = solve_from_prior(GaussianError(4), MemoryRows(table, weights))
+    theta = solve_from_prior(GaussianModel(4), MemoryRows(table, weights))
     np.testing.assert_allclose(theta.location, np.average(table, axis=0, weights=weights))
 
 
 def test_the_last_pass_agrees_with_the_closed_form(table):
-    model = GaussianError(4)
+    model = GaussianModel(4)
     result = alternate(model, MemoryRows(table), 0.7, gaussian_start(table, model))
     solution = optimal_weights(model.errors(table, result.theta), 0.7)
     assert solution.objective == pytest.approx(result.objective, rel=1e-12)
@@ -173,7 +175,7 @@ def test_the_last_pass_agrees_with_the_closed_form(table):
 
 
 def test_a_path_is_warm_started_and_ends_at_collapse(table):
-    model = GaussianError(4, smallest_size=10.0)
+    model = GaussianModel(4, smallest_size=10.0)
     alphas = [5.0, 1.0, 0.6, 0.2, 0.1]
     results = alpha_path(model, MemoryRows(table), alphas, gaussian_start(table, model))
     assert [result.alpha for result in results] == alphas[: len(results)]
@@ -232,7 +234,7 @@ def test_a_model_without_a_promise_ends_before_its_first_bad_step(table):
 
 def test_strata_keep_their_shares(table):
     """At the shares that a single simplex would give, the constraint changes nothing."""
-    model, theta = GaussianError(4), gaussian_start(table, GaussianError(4))
+    model, theta = GaussianModel(4), gaussian_start(table, GaussianModel(4))
     whole = visit(model, MemoryRows(table), theta, 0.7)
     weights = optimal_weights(model.errors(table, theta), 0.7).weights
     parts = (MemoryRows(table[:100]), MemoryRows(table[100:]))
@@ -247,7 +249,7 @@ def test_strata_keep_their_shares(table):
 
 
 def test_an_infinite_alpha_is_ordinary_learning(table):
-    model = GaussianError(4)
+    model = GaussianModel(4)
     result = alternate(model, MemoryRows(table), np.inf, gaussian_start(table[:50], model))
     np.testing.assert_allclose(result.theta.location, table.mean(axis=0))
     np.testing.assert_allclose(result.theta.covariance, np.cov(table.T, bias=True))

@@ -16,9 +16,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from eosparse import CollapseError, DegenerateDataWarning, EOSDetector, Status
 from eosparse.core import alternate
 from eosparse.datasets import load_blood_panel, make_contaminated
-from eosparse.errors import Normal
-from eosparse.estimators.raw_gaussian import RawGaussian
-from eosparse.estimators.read_out import TAIL_GUARD
+from eosparse.fitting.read_out import TAIL_GUARD
+from eosparse.models import Normal
+from eosparse.models.raw_gaussian import RawGaussian
 from eosparse.rows import MemoryRows
 
 
@@ -249,7 +249,7 @@ def test_an_interrupted_search_is_no_answer(spoilt, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("eosparse.errors.gaussian.GaussianError.solve", interrupted)
+    monkeypatch.setattr("eosparse.models.gaussian.GaussianModel.solve", interrupted)
     with pytest.raises(KeyboardInterrupt):
         EOSDetector().fit(spoilt.X)
 

@@ -18,22 +18,22 @@ from eosparse import (
     EOSGaussianMixture,
     EOSKMeans,
 )
-from eosparse.errors import (
-    ClusterError,
-    CustomError,
-    GaussianError,
-    LinearError,
-    MixtureError,
-    SubspaceError,
-    weighted_moments,
+from eosparse.core import weighted_moments
+from eosparse.models import (
+    ClusterModel,
+    CustomModel,
+    GaussianModel,
+    LinearModel,
+    MixtureModel,
+    SubspaceModel,
 )
 
 NAMES = ("clusters", "subspace", "mixture", "regression")
 MODELS = {
-    "clusters": ClusterError(3),
-    "subspace": SubspaceError(2),
-    "mixture": MixtureError(3),
-    "regression": LinearError(),
+    "clusters": ClusterModel(3),
+    "subspace": SubspaceModel(2),
+    "mixture": MixtureModel(3),
+    "regression": LinearModel(),
 }
 
 
@@ -89,7 +89,7 @@ def test_the_gaussian_is_another_question():
 
 def test_a_given_model_is_the_estimator():
     X, _ = table("clusters", 0.1)
-    for model, estimator in ((ClusterError(3), EOSKMeans(3)), (SubspaceError(2), EOSPCA(2))):
+    for model, estimator in ((ClusterModel(3), EOSKMeans(3)), (SubspaceModel(2), EOSPCA(2))):
         detector, other = EOSDetector(model=model).fit(X), estimator.fit(X)
         assert detector.alpha_ == other.alpha_
         np.testing.assert_array_equal(detector.score_samples(X), other.score_samples(X))
@@ -173,19 +173,19 @@ def test_explanations_add_up():
             np.testing.assert_allclose(explanation.distances, -detector.score_samples(X))
     assert EOSDetector(model="clusters").fit(X).explain(X[:1]).top(0, n=1)[0][0] == "x2"
     assert EOSDetector(model="mixture").fit(X).explain(X[:1]).top(0, n=1)[0][0] == "x2"
-    with pytest.raises(ValueError, match="CustomError does not share its error out"):
-        EOSDetector(model=CustomError(poisson, fit_poisson)).fit(counts()).explain(counts())
+    with pytest.raises(ValueError, match="CustomModel does not share its error out"):
+        EOSDetector(model=CustomModel(poisson, fit_poisson)).fit(counts()).explain(counts())
 
 
 def test_any_column_may_be_the_target():
     X, is_bad = table("regression", 0.2)
-    last = EOSDetector(model=LinearError()).fit(X)
-    first = EOSDetector(model=LinearError(target=0)).fit(X[:, [3, 0, 1, 2]])
+    last = EOSDetector(model=LinearModel()).fit(X)
+    first = EOSDetector(model=LinearModel(target=0)).fit(X[:, [3, 0, 1, 2]])
     np.testing.assert_array_equal(first.is_outlier_, last.is_outlier_)
     np.testing.assert_allclose(last.theta_.coefficients, [2, -1, 0.5], atol=0.05)
     assert last.is_outlier_[is_bad].mean() > 0.85
     with pytest.raises(ValueError, match="target=4 must be the number of one of the columns"):
-        EOSDetector(model=LinearError(target=4)).fit(X)
+        EOSDetector(model=LinearModel(target=4)).fit(X)
 
 
 def test_wrong_models_are_named():
@@ -193,11 +193,11 @@ def test_wrong_models_are_named():
     for model, words in (
         ("kmeans", "model='kmeans' must be one of"),
         (3, "it has no 'errors'"),
-        (ClusterError, "but a class: call it"),
-        (GaussianError(4), "use model='gaussian'"),
-        (ClusterError(1000), "n_clusters=1000 is more than the n_samples=900"),
-        (SubspaceError(5), "n_components=5 must lie between 0 and the 4 columns"),
-        (MixtureError(1000), "n_components=1000 is more than the n_samples=900"),
+        (ClusterModel, "but a class: call it"),
+        (GaussianModel(4), "use model='gaussian'"),
+        (ClusterModel(1000), "n_clusters=1000 is more than the n_samples=900"),
+        (SubspaceModel(5), "n_components=5 must lie between 0 and the 4 columns"),
+        (MixtureModel(1000), "n_components=1000 is more than the n_samples=900"),
     ):
         with pytest.raises(ValueError, match=words):
             EOSDetector(model=model).fit(X)
@@ -228,7 +228,7 @@ def counts(n_rows=600, n_bad=60, seed=0):
 
 
 def test_a_model_of_two_functions():
-    detector = EOSDetector(model=CustomError(poisson, fit_poisson)).fit(counts())
+    detector = EOSDetector(model=CustomModel(poisson, fit_poisson)).fit(counts())
     np.testing.assert_allclose(detector.theta_, [1.5, 1.0, -0.5], atol=0.15)
     assert detector.is_outlier_[:60].all()
     assert detector.is_outlier_[60:].mean() < 0.02
@@ -238,8 +238,8 @@ def test_a_model_of_two_functions():
 
 def test_alpha_of_a_model_of_ones_own_does_not_depend_on_shift_and_unit():
     rows = counts()
-    plain = EOSDetector(model=CustomError(poisson, fit_poisson)).fit(rows)
-    other = CustomError(lambda X, theta: 1000 * poisson(X, theta) - 7000, fit_poisson)
+    plain = EOSDetector(model=CustomModel(poisson, fit_poisson)).fit(rows)
+    other = CustomModel(lambda X, theta: 1000 * poisson(X, theta) - 7000, fit_poisson)
     scaled = EOSDetector(model=other).fit(rows)
     assert scaled.alpha_ == pytest.approx(1000 * plain.alpha_, rel=1e-3)
     np.testing.assert_array_equal(scaled.is_outlier_, plain.is_outlier_)
@@ -247,7 +247,7 @@ def test_alpha_of_a_model_of_ones_own_does_not_depend_on_shift_and_unit():
 
 @dataclass(frozen=True)
 class Wrong:
-    """A class of a user, without the checks of `CustomError`."""
+    """A class of a user, without the checks of `CustomModel`."""
 
     answer: object
     smallest_size: float = 1.0
@@ -285,7 +285,7 @@ def test_wrong_errors_of_ones_own_are_named(answer, words):
 def test_few_distinct_rows():
     """More clusters than distinct rows: centres are shared, and nothing lies off them."""
     X = np.repeat(np.arange(12.0).reshape(4, 3), 10, axis=0)
-    detector = EOSDetector(model=ClusterError(7)).fit(X)
+    detector = EOSDetector(model=ClusterModel(7)).fit(X)
     np.testing.assert_allclose(detector.weights_, 1 / 40)
     assert not detector.is_outlier_.any()
 
@@ -294,7 +294,7 @@ def test_rows_on_a_line_have_their_planes():
     rng = np.random.default_rng(0)
     X = np.outer(rng.normal(size=200), [1.0, 2.0, -1.0, 0.5])
     X[0, 0] += 1.0
-    for model in (SubspaceError(1), SubspaceError(2), "subspace"):
+    for model in (SubspaceModel(1), SubspaceModel(2), "subspace"):
         detector = EOSDetector(model=model).fit(X)
         expected = [0] if detector.model_.n_components == 1 else []
         np.testing.assert_array_equal(np.flatnonzero(detector.is_outlier_), expected)
@@ -307,7 +307,7 @@ def test_a_mixture_of_dependent_columns_does_not_collapse():
     assert detector.is_outlier_[is_bad].mean() > 0.95
     assert detector.is_outlier_[~is_bad].mean() < 0.02
     with pytest.raises(CollapseError, match="exact linear relation"):
-        EOSDetector(model=MixtureError(3, pseudo_mass=0.0)).fit(X)
+        EOSDetector(model=MixtureModel(3, pseudo_mass=0.0)).fit(X)
 
 
 # The estimator of mixtures.
@@ -343,15 +343,15 @@ def test_a_fit_through_all_rows_says_so():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (ClusterError(0), "n_clusters=0 must be a whole number in"),
-        (ClusterError(2.5), r"n_clusters=2\.5 must be a whole"),
-        (SubspaceError(1.5), r"n_components=1\.5 must be a whole"),
-        (SubspaceError(True), "n_components=True must be a whole"),
-        (MixtureError(0), "n_components=0 must be a whole"),
-        (MixtureError(2, pseudo_mass=-1.0), r"pseudo_mass=-1\.0 must be a finite number from 0"),
-        (MixtureError(2, target=0.0), r"target=0\.0 must be a finite number above 0"),
-        (LinearError("y"), "target='y' must be a whole number"),
-        (LinearError(7), "target=7 must be the number of one of the columns"),
+        (ClusterModel(0), "n_clusters=0 must be a whole number in"),
+        (ClusterModel(2.5), r"n_clusters=2\.5 must be a whole"),
+        (SubspaceModel(1.5), r"n_components=1\.5 must be a whole"),
+        (SubspaceModel(True), "n_components=True must be a whole"),
+        (MixtureModel(0), "n_components=0 must be a whole"),
+        (MixtureModel(2, pseudo_mass=-1.0), r"pseudo_mass=-1\.0 must be a finite number from 0"),
+        (MixtureModel(2, target=0.0), r"target=0\.0 must be a finite number above 0"),
+        (LinearModel("y"), "target='y' must be a whole number"),
+        (LinearModel(7), "target=7 must be the number of one of the columns"),
     ],
     ids=str,
 )
@@ -363,8 +363,8 @@ def test_wrong_numbers_of_given_models_are_named(model, words):
 def test_weights_count_rows_in_the_law_of_a_mixture():
     X, _ = table("mixture", 0.1, n_rows=300)
     counts = np.where(np.arange(300) % 2, 1, 12)
-    weighted = EOSDetector(model=MixtureError(3)).fit(X, sample_weight=counts)
-    repeated = EOSDetector(model=MixtureError(3)).fit(np.repeat(X, counts, axis=0))
+    weighted = EOSDetector(model=MixtureModel(3)).fit(X, sample_weight=counts)
+    repeated = EOSDetector(model=MixtureModel(3)).fit(np.repeat(X, counts, axis=0))
     assert weighted.offset_ == pytest.approx(repeated.offset_, rel=1e-6)
     np.testing.assert_allclose(weighted.p_values(X), repeated.p_values(X), rtol=1e-4)
 
@@ -432,8 +432,8 @@ def test_an_alpha_that_has_no_end_is_not_returned():
         model = LogisticRegression(C=1e4, max_iter=1000).fit(rows[:, :-1], rows[:, -1], weights)
         return np.array([model.intercept_[0], *model.coef_[0]])
 
-    model = CustomError(log_loss, fit, is_exact=False)
-    with pytest.raises(ValueError, match=r"finds no alpha for CustomError.*Give alpha"):
+    model = CustomModel(log_loss, fit, is_exact=False)
+    with pytest.raises(ValueError, match=r"finds no alpha for CustomModel.*Give alpha"):
         EOSDetector(model=model).fit(rows)
     assert EOSDetector(model=model, alpha=2.5).fit(rows).theta_[1] == pytest.approx(1, abs=0.5)
 
@@ -446,7 +446,7 @@ def test_counts_are_found_that_are_wrong_but_not_wildly(y, share):
     counts = rng.poisson(np.exp(1 + x @ [1.0, -0.5])).astype(float)
     is_bad = np.arange(500) < share * 500
     counts[is_bad] = y
-    detector = EOSDetector(model=CustomError(poisson, fit_poisson)).fit(
+    detector = EOSDetector(model=CustomModel(poisson, fit_poisson)).fit(
         np.column_stack([x, counts])
     )
     assert detector.is_outlier_[is_bad].mean() > 0.8

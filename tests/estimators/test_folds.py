@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from eosparse.estimators.folds import fold_numbers, splits
+from eosparse.fitting.folds import fold_numbers, splits
 
 
 def test_equal_rows_share_a_fold_and_order_does_not_matter():

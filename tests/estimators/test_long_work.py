@@ -12,7 +12,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from eosparse import DegenerateDataWarning, EOSDetector, Status
-from eosparse.estimators.progress import Progress
+from eosparse.fitting.progress import Progress
 from eosparse.rows import spread_out
 
 

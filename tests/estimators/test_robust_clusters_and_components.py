@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from eosparse import EOSPCA, EOSDetector, EOSKMeans, Status
-from eosparse.errors import LinearError
+from eosparse.models import LinearModel
 
 CENTRES = np.array([[0.0, 0.0, 0.0], [8.0, 0.0, 0.0], [0.0, 9.0, 3.0]])
 
@@ -133,7 +133,7 @@ def test_forty_percent_do_not_take_the_place_of_the_bulk(n_columns, clumped, see
     assert found.is_outlier_[:240].mean() > 0.98
 
 
-@pytest.mark.parametrize("estimator", [EOSKMeans(1), EOSPCA(1), EOSDetector(model=LinearError())])
+@pytest.mark.parametrize("estimator", [EOSKMeans(1), EOSPCA(1), EOSDetector(model=LinearModel())])
 @pytest.mark.parametrize(("share", "away"), [(0.1, 6), (0.2, 6), (0.2, 8), (0.3, 8), (0.4, 12)])
 def test_near_outliers_do_not_make_themselves_usual(estimator, share, away):
     """With a little weight they would raise a law and an α by moments, and so their weight."""

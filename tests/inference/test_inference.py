@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from eosparse.errors import weighted_moments
+from eosparse.core import weighted_moments
 from eosparse.inference import (
     Explanation,
     FittedGamma,

@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster
 
 from eosparse import EOSDetector
 from eosparse.core import alternate, solve_from_prior
-from eosparse.errors import GaussianError
+from eosparse.models import GaussianModel
 from eosparse.rows import DaskRows
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask's, about ports and the like
@@ -72,7 +72,7 @@ def test_a_worker_killed_during_the_fit_changes_nothing(table, client):
 
 def test_one_synchronisation_per_iteration(table, monkeypatch):
     rows = DaskRows(da.from_array(table, chunks=(3000, 5)), tuple("abcde"))
-    model = GaussianError(5)
+    model = GaussianModel(5)
     start = solve_from_prior(model, rows)
     calls, compute = [], dask.compute
     monkeypatch.setattr(dask, "compute", lambda *a, **k: calls.append(1) or compute(*a, **k))

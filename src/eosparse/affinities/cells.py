@@ -16,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from eosparse.affinities.pairs import Nearest
 from eosparse.core import BoolArray, FloatArray, IntArray
-from eosparse.errors.box_starts import bisected
+from eosparse.models.box_starts import bisected
 from eosparse.rows import spread_out
 
 # With fewer rows, or in so few columns that trees are used, a plain search is as fast.

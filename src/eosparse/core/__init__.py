@@ -22,6 +22,12 @@ from eosparse.core.alternation import (
     visit,
 )
 from eosparse.core.arrays import BoolArray, FloatArray, IntArray
+from eosparse.core.moments import (
+    Moments,
+    centred_moments,
+    has_lost_digits,
+    weighted_moments,
+)
 from eosparse.core.path import alpha_path, longest_plateau
 from eosparse.core.perplexity import (
     RowwiseWeights,
@@ -29,6 +35,7 @@ from eosparse.core.perplexity import (
     rowwise_weights,
     rowwise_weights_for_perplexity,
 )
+from eosparse.core.quantiles import centre_and_spread, weighted_quantiles
 from eosparse.core.weights import OptimalWeights, WeightSummary, mixed, optimal_weights
 
 __all__ = [
@@ -43,6 +50,7 @@ __all__ = [
     "IntArray",
     "Iteration",
     "Mergeable",
+    "Moments",
     "OptimalWeights",
     "Result",
     "Rows",
@@ -56,9 +64,12 @@ __all__ = [
     "alpha_for_perplexity",
     "alpha_path",
     "alternate",
+    "centre_and_spread",
+    "centred_moments",
     "counts",
     "fold_blocks",
     "foreseen",
+    "has_lost_digits",
     "longest_plateau",
     "mixed",
     "optimal_weights",
@@ -66,4 +77,6 @@ __all__ = [
     "rowwise_weights_for_perplexity",
     "solve_from_prior",
     "visit",
+    "weighted_moments",
+    "weighted_quantiles",
 ]

@@ -6,10 +6,10 @@ from eosparse.estimators.detector import EOSDetector
 from eosparse.estimators.kmeans import EOSKMeans
 from eosparse.estimators.label_audit import LabelIssues, find_label_issues
 from eosparse.estimators.mixture import EOSGaussianMixture
-from eosparse.estimators.notices import DegenerateDataWarning, LostClassWarning, MaskingWarning
 from eosparse.estimators.pca import EOSPCA
 from eosparse.estimators.regressor import EOSRegressor
 from eosparse.estimators.spa import SPAClassifier
+from eosparse.fitting.notices import DegenerateDataWarning, LostClassWarning, MaskingWarning
 
 __all__ = [
     "EOSPCA",

@@ -22,15 +22,14 @@ from sklearn.utils.validation import (
 )
 
 from eosparse.core import FloatArray, IntArray, Result, Rows, Status, Strata, alternate
-from eosparse.errors import Fitted, LearnerError, NumberedRows
-from eosparse.estimators.class_weights import grouped_weights, warn_of_lost_classes
-from eosparse.estimators.folds import fold_numbers, splits
-from eosparse.estimators.meta_input import check_labels, checked_prior, checked_rows, spread
 from eosparse.estimators.notebook import SummaryMixin, weights_summary
-from eosparse.estimators.notices import warn_caller, warn_unless_converged
-from eosparse.estimators.parameters import check_choice, check_number, check_whole
-from eosparse.estimators.spa_fit import Simplex
-from eosparse.estimators.weighted_fit import (
+from eosparse.fitting.class_weights import grouped_weights, warn_of_lost_classes
+from eosparse.fitting.folds import fold_numbers, splits
+from eosparse.fitting.meta_input import check_labels, checked_prior, checked_rows, spread
+from eosparse.fitting.notices import warn_caller, warn_unless_converged
+from eosparse.fitting.parameters import check_choice, check_number, check_whole
+from eosparse.fitting.spa_fit import Simplex
+from eosparse.fitting.weighted_fit import (
     as_counts,
     class_probabilities,
     fit_weighted,
@@ -38,6 +37,7 @@ from eosparse.estimators.weighted_fit import (
     weight_parameters,
 )
 from eosparse.inference import LabelNoise, estimate_label_noise, mean_area
+from eosparse.models import Fitted, LearnerModel, NumberedRows
 from eosparse.rows import by_class
 
 Loss = Callable[[Any, Any, Any], ArrayLike]
@@ -353,7 +353,7 @@ class EOSClassifier(SummaryMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstim
         fit = self._counted(problem.fit, 1)
         if folds is not None:
             fit = self._counted(_held_out_fit(problem, folds), int(folds.max()) + 1)
-        model = LearnerError(fit, len(problem.classes), float(problem.n_classes))
+        model = LearnerModel(fit, len(problem.classes), float(problem.n_classes))
         passes = _PASSES_IN_SAMPLE if folds is None else _PASSES_OUT_OF_FOLD
         wanted = max_iter or self.max_iter
         self.is_out_of_fold_ = folds is not None

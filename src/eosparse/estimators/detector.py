@@ -28,24 +28,24 @@ from eosparse.core import (
     alpha_path,
     solve_from_prior,
 )
-from eosparse.errors import Structure
 from eosparse.estimators.alpha_path import AlphaPath
-from eosparse.estimators.error_fit import ErrorFit
-from eosparse.estimators.gaussian_choices import fit_gaussian
-from eosparse.estimators.gaussian_fit import GaussianFit, gaussian
-from eosparse.estimators.model_choices import fit_named_or_given
 from eosparse.estimators.notebook import SummaryMixin, flags_summary
-from eosparse.estimators.notices import warn_unless_converged
-from eosparse.estimators.parameters import fit_options, flagging_rule
-from eosparse.estimators.raw_gaussian import RawGaussian
-from eosparse.estimators.read_out import Fit, Judgement, read_out
-from eosparse.estimators.table_input import (
+from eosparse.fitting.error_fit import ErrorFit
+from eosparse.fitting.gaussian_choices import fit_gaussian
+from eosparse.fitting.gaussian_fit import GaussianFit, gaussian
+from eosparse.fitting.model_choices import fit_named_or_given
+from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.parameters import fit_options, flagging_rule
+from eosparse.fitting.read_out import Fit, Judgement, read_out
+from eosparse.fitting.table_input import (
     memory_table,
     new_table,
     rows_in_memory,
     training_table,
 )
 from eosparse.inference import Explanation
+from eosparse.models import Structure
+from eosparse.models.raw_gaussian import RawGaussian
 from eosparse.rows import (
     FileRows,
     Table,
@@ -111,8 +111,8 @@ class EOSDetector(  # sklearn has no types
         - "regression": the last column is a linear function of the others.
 
         These see the columns centred and robustly scaled. For other numbers of clusters and
-        components or another target give the model itself, such as ``ClusterError(5)``,
-        ``SubspaceError(2)``, ``MixtureError(4)`` or ``LinearError(target=0)`` of `eosparse.errors`,
+        components or another target give the model itself, such as ``ClusterModel(5)``,
+        ``SubspaceModel(2)``, ``MixtureModel(4)`` or ``LinearModel(target=0)`` of `eosparse.models`,
         or an error model of your own. A model that is given sees the columns as they are.
         `covariance`, `shrinkage`, `perplexity`, `start` and `checkpoint` are for "gaussian".
     covariance : {"full", "diag", "spherical"}, default="full"

@@ -12,13 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from eosparse.core import FloatArray
-from eosparse.errors import ClusterError, squared_distances
-from eosparse.estimators.error_fit import ErrorFit
-from eosparse.estimators.model_choices import MODEL_EFFICIENCY
-from eosparse.estimators.notices import warn_caller
-from eosparse.estimators.parameters import check_whole
-from eosparse.estimators.table_input import new_table, rows_in_memory, training_table
 from eosparse.estimators.weighs_rows import WeighsRows
+from eosparse.fitting.error_fit import ErrorFit
+from eosparse.fitting.model_choices import MODEL_EFFICIENCY
+from eosparse.fitting.notices import warn_caller
+from eosparse.fitting.parameters import check_whole
+from eosparse.fitting.table_input import new_table, rows_in_memory, training_table
+from eosparse.models import ClusterModel, squared_distances
 from eosparse.rows import MemoryRows, as_float64, single_threaded_blas
 
 
@@ -87,7 +87,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     Notes
     -----
-    Starts are deterministic (`eosparse.errors.cluster_starts`); of several the one with the lowest
+    Starts are deterministic (`eosparse.models.cluster_starts`); of several the one with the lowest
     objective is kept whose clusters are not empty. Distances are Euclidean: scale the columns.
     A group of outliers as large and as dense as a cluster is a cluster; give it one. Conversely, a
     cluster with less than about a tenth of the rows of the largest may be taken for outliers if
@@ -151,7 +151,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         check_whole("n_clusters", self.n_clusters, 1)
         table = training_table(self, X, sample_weight)
         with single_threaded_blas():
-            self._keep(_in_order(self._fit_to(ClusterError(self.n_clusters), table)), table)
+            self._keep(_in_order(self._fit_to(ClusterModel(self.n_clusters), table)), table)
         self._centres: FloatArray = self._fit_.result.theta
         self._warn_of_equal_centres()
         self.cluster_centers_ = self._centres.astype(table.dtype)
@@ -213,7 +213,7 @@ class _Nearest:
     centres: FloatArray
 
     def __call__(self, values: FloatArray) -> Any:
-        return ClusterError().assign(as_float64(values), self.centres)
+        return ClusterModel().assign(as_float64(values), self.centres)
 
 
 def _in_order(fit: ErrorFit[FloatArray]) -> ErrorFit[FloatArray]:

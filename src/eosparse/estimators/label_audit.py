@@ -14,8 +14,8 @@ from sklearn.utils.validation import column_or_1d
 
 from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.estimators.classifier import EOSClassifier
-from eosparse.estimators.parameters import check_choice, check_number
 from eosparse.estimators.regressor import EOSRegressor
+from eosparse.fitting.parameters import check_choice, check_number
 from eosparse.inference import explain_labels, most_likely_wrong, rising_with
 
 COLUMNS = ("row", "given", "suggested", "weight", "probability_wrong", "is_issue")

@@ -11,13 +11,13 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from eosparse.core import FloatArray
-from eosparse.errors import Mixture, MixtureError
-from eosparse.estimators.error_fit import ErrorFit
-from eosparse.estimators.model_choices import MODEL_EFFICIENCY, working_coordinates
-from eosparse.estimators.parameters import check_whole
-from eosparse.estimators.table_input import new_table, rows_in_memory, training_table
 from eosparse.estimators.weighs_rows import WeighsRows
+from eosparse.fitting.error_fit import ErrorFit
+from eosparse.fitting.model_choices import MODEL_EFFICIENCY, working_coordinates
+from eosparse.fitting.parameters import check_whole
+from eosparse.fitting.table_input import new_table, rows_in_memory, training_table
 from eosparse.inference import MixtureLaw
+from eosparse.models import Mixture, MixtureModel
 from eosparse.rows import Coordinates, MemoryRows, single_threaded_blas
 
 
@@ -149,7 +149,7 @@ class EOSGaussianMixture(DensityMixin, WeighsRows):  # type: ignore[misc]  # skl
         table = training_table(self, X, sample_weight)
         with single_threaded_blas():
             coordinates = working_coordinates(table, list(_check_feature_names_in(self)))
-            fit = self._fit_to(MixtureError(self.n_components), table, coordinates)
+            fit = self._fit_to(MixtureModel(self.n_components), table, coordinates)
             self._keep(_in_order(fit), table)
         self._keep_mixture(self._fit_.result.theta, coordinates, table.dtype)
         self.__dict__.pop("labels_", None)

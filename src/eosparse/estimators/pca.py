@@ -11,12 +11,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from eosparse.core import FloatArray
-from eosparse.errors import Plane, SubspaceError
-from eosparse.estimators.model_choices import MODEL_EFFICIENCY
-from eosparse.estimators.parameters import check_whole
-from eosparse.estimators.table_input import rows_in_memory, training_table
 from eosparse.estimators.weighs_rows import WeighsRows
+from eosparse.fitting.model_choices import MODEL_EFFICIENCY
+from eosparse.fitting.parameters import check_whole
+from eosparse.fitting.table_input import rows_in_memory, training_table
 from eosparse.inference import FittedGamma
+from eosparse.models import Plane, SubspaceModel
 from eosparse.rows import as_float64, single_threaded_blas
 
 
@@ -154,7 +154,7 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
         check_whole("n_components", self.n_components, 1)
         table = training_table(self, X, sample_weight)
         with single_threaded_blas():
-            self._keep(self._fit_to(SubspaceError(self.n_components), table), table)
+            self._keep(self._fit_to(SubspaceModel(self.n_components), table), table)
         self._keep_plane(self._fit_.result.theta, table.dtype)
         return self
 

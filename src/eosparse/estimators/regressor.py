@@ -22,22 +22,21 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from eosparse.core import FloatArray, IntArray, alternate, optimal_weights
-from eosparse.errors import (
+from eosparse.core import FloatArray, IntArray, alternate, optimal_weights, weighted_quantiles
+from eosparse.estimators.detector import EOSDetector
+from eosparse.estimators.notebook import SummaryMixin, weights_summary
+from eosparse.fitting.folds import fold_numbers, splits
+from eosparse.fitting.meta_input import checked_prior, checked_rows, last_step, spread
+from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.parameters import check_choice, check_number, check_whole
+from eosparse.fitting.weighted_fit import as_counts, fit_weighted, rows_of, weight_parameters
+from eosparse.models import (
     Fitted,
-    LearnerError,
+    LearnerModel,
     NumberedRows,
     coupling_for_efficiency,
     least_absolute_residuals,
-    weighted_quantiles,
 )
-from eosparse.estimators.detector import EOSDetector
-from eosparse.estimators.folds import fold_numbers, splits
-from eosparse.estimators.meta_input import checked_prior, checked_rows, last_step, spread
-from eosparse.estimators.notebook import SummaryMixin, weights_summary
-from eosparse.estimators.notices import warn_unless_converged
-from eosparse.estimators.parameters import check_choice, check_number, check_whole
-from eosparse.estimators.weighted_fit import as_counts, fit_weighted, rows_of, weight_parameters
 
 Loss = Callable[[FloatArray, FloatArray], ArrayLike]
 # Efficiency, relative to least squares on clean Gaussian rows, behind alpha="auto".
@@ -254,7 +253,7 @@ class EOSRegressor(SummaryMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimat
         fit, start = self._start(problem)
         passes = _PASSES_OUT_OF_FOLD if self.is_out_of_fold_ else _PASSES_IN_SAMPLE
         max_iter = passes if self.max_iter is None else self.max_iter
-        model = LearnerError(fit, len(problem.y))
+        model = LearnerModel(fit, len(problem.y))
         rows = NumberedRows(np.arange(len(problem.y)), problem.prior)
         result = alternate(model, rows, entropic, start, tol=self.tol, max_iter=max_iter)
         if not self.is_out_of_fold_ or self.max_iter is not None:

@@ -13,14 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eosparse.core import FloatArray, Result
-from eosparse.errors import BoxLabelError, BoxSums, Labelled, box_sums
-from eosparse.estimators.class_weights import grouped_weights, warn_of_lost_classes
-from eosparse.estimators.folds import fold_numbers
-from eosparse.estimators.meta_input import check_labels, checked_prior
 from eosparse.estimators.notebook import SummaryMixin, weights_summary
-from eosparse.estimators.notices import warn_unless_converged
-from eosparse.estimators.parameters import check_choice, check_number, check_whole
-from eosparse.estimators.spa_fit import (
+from eosparse.fitting.class_weights import grouped_weights, warn_of_lost_classes
+from eosparse.fitting.folds import fold_numbers
+from eosparse.fitting.meta_input import check_labels, checked_prior
+from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.parameters import check_choice, check_number, check_whole
+from eosparse.fitting.spa_fit import (
     FittedBoxes,
     LabelledTable,
     Simplex,
@@ -31,7 +30,15 @@ from eosparse.estimators.spa_fit import (
     fit_labels,
 )
 from eosparse.inference import estimate_label_noise
-from eosparse.rows import LabelledRows, MemoryRows, as_float64, bounded_columns, spread_out
+from eosparse.models import BoxLabelModel, BoxSums, box_sums
+from eosparse.rows import (
+    Labelled,
+    LabelledRows,
+    MemoryRows,
+    as_float64,
+    bounded_columns,
+    spread_out,
+)
 
 _FOLDS = 5
 # Given the boxes, weights are iterated until they settle, which takes them farther than the two
@@ -313,7 +320,7 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         self,
         table: LabelledTable,
         rows: LabelledRows,
-        model: BoxLabelError,
+        model: BoxLabelModel,
         labels: Result[FloatArray],
     ) -> None:
         everyone = replace(rows, prior=np.ones(len(table.prior)))

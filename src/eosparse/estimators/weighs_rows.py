@@ -9,14 +9,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from eosparse.core import ErrorModel, FloatArray
-from eosparse.estimators.error_fit import ErrorFit
-from eosparse.estimators.gaussian_choices import FitOptions
-from eosparse.estimators.model_choices import fit_model
 from eosparse.estimators.notebook import SummaryMixin, flags_summary
-from eosparse.estimators.notices import warn_unless_converged
-from eosparse.estimators.parameters import check_number, check_whole
-from eosparse.estimators.read_out import Judgement, Rule, read_out
-from eosparse.estimators.table_input import new_table
+from eosparse.fitting.error_fit import ErrorFit
+from eosparse.fitting.gaussian_choices import FitOptions
+from eosparse.fitting.model_choices import fit_model
+from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.parameters import check_number, check_whole
+from eosparse.fitting.read_out import Judgement, Rule, read_out
+from eosparse.fitting.table_input import new_table
 from eosparse.rows import Table, as_float64
 
 

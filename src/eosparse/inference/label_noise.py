@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import isotonic_regression, minimize_scalar
 
-from eosparse.core import BoolArray, FloatArray, IntArray
-from eosparse.errors import weighted_quantiles
+from eosparse.core import BoolArray, FloatArray, IntArray, weighted_quantiles
 
 # A noise rate beyond these cannot be told from them: no row was wrong, or labels say nothing.
 _SMALLEST_RATE, _LARGEST_RATE = 0.002, 0.45

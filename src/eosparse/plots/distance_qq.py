@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from eosparse.core import BoolArray, FloatArray
 from eosparse.estimators import EOSDetector
-from eosparse.estimators.gaussian_fit import gaussian
+from eosparse.fitting.gaussian_fit import gaussian
 from eosparse.plots._matplotlib import LINE, legend_on_top, new_axes, scatter_rows
 from eosparse.rows import Table
 

@@ -10,7 +10,7 @@ import numpy as np
 import eosparse
 from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.estimators import EOSDetector
-from eosparse.estimators.read_out import Judgement
+from eosparse.fitting.read_out import Judgement
 from eosparse.rows.table import spread_out
 from eosparse.tables import Column, Numbers, Role, TableFile
 from eosparse.tables.columns import name_of_rows

@@ -9,7 +9,7 @@ from eosparse.rows.coordinates import (
     spanned,
 )
 from eosparse.rows.files import FileRows, is_on_disk, open_rows, write_parquet
-from eosparse.rows.labelled import LabelledRows, by_class
+from eosparse.rows.labelled import Labelled, LabelledRows, by_class
 from eosparse.rows.memory import MemoryRows, as_float64, block_slices
 from eosparse.rows.side_by_side import each, single_threaded_blas
 from eosparse.rows.table import Chained, Table, spread_out
@@ -20,6 +20,7 @@ __all__ = [
     "Coordinates",
     "DaskRows",
     "FileRows",
+    "Labelled",
     "LabelledRows",
     "MemoryRows",
     "Table",

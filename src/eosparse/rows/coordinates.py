@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eosparse.core import FloatArray
-from eosparse.errors import centre_and_spread, weighted_moments
+from eosparse.core import FloatArray, centre_and_spread, weighted_moments
 from eosparse.rows.table import Table
 
 # Beyond this many spreads a row is as far as can be; its square still fits a float.

@@ -9,13 +9,23 @@ from typing import TypeVar
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray, Mergeable, Rows, Strata, counts
-from eosparse.errors import Labelled
 from eosparse.rows.memory import block_slices
 from eosparse.rows.side_by_side import folded
 from eosparse.rows.table import unchanged
 
 Block = TypeVar("Block")
 Part = TypeVar("Part", bound=Mergeable)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Some rows and the class of each, as a number from 0."""
+
+    values: FloatArray
+    classes: IntArray
+
+    def __len__(self) -> int:
+        return len(self.values)
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ import numpy as np
 
 import eosparse
 from eosparse.core import Result, Status
-from eosparse.errors import GaussianError, Normal
 from eosparse.estimators import EOSDetector
-from eosparse.estimators.gaussian_fit import GaussianFit, gaussian
-from eosparse.estimators.read_out import Judge, ReadOut
+from eosparse.fitting.gaussian_fit import GaussianFit, gaussian
+from eosparse.fitting.read_out import Judge, ReadOut
 from eosparse.inference import FittedGamma, ScaledF
+from eosparse.models import GaussianModel, Normal
 from eosparse.rows import Coordinates
 from eosparse.tables.columns import Column, Role
 from eosparse.tables.numbers import Encoding, Numbers
@@ -36,7 +36,7 @@ _CLASSES: dict[str, type] = {
         Judge,
         GaussianFit,
         Coordinates,
-        GaussianError,
+        GaussianModel,
         Result,
         Normal,
         ScaledF,

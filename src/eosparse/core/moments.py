@@ -1,0 +1,83 @@
+"""Mass, mean and scatter of weighted rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eosparse.core.arrays import FloatArray
+
+# Moments around another point may lose two digits to its distance from their own mean.
+_MOST_CANCELLED = 0.99
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weighted mass, mean and scatter of some rows; moments of disjoint rows merge by ``+``.
+
+    The scatter is divided by the mass: a matrix, or its diagonal where no more is needed.
+    """
+
+    mass: float
+    mean: FloatArray
+    scatter: FloatArray
+
+    def scaled(self, factor: float) -> Moments:
+        """Return the moments had every weight been multiplied by `factor`."""
+        return Moments(self.mass * factor, self.mean, self.scatter)
+
+    def __add__(self, other: Moments) -> Moments:
+        mass = self.mass + other.mass
+        if mass == 0.0:
+            return self
+        mine, theirs = self.mass / mass, other.mass / mass
+        gap = other.mean - self.mean
+        between = gap * gap if self.scatter.ndim == 1 else np.outer(gap, gap)
+        return Moments(
+            mass,
+            mine * self.mean + theirs * other.mean,
+            mine * self.scatter + theirs * other.scatter + mine * theirs * between,
+        )
+
+
+def weighted_moments(values: FloatArray, weights: FloatArray, *, diagonal: bool) -> Moments:
+    """Mass, mean and scatter of weighted rows."""
+    mass = float(weights.sum())
+    if mass == 0.0:
+        size = values.shape[1]
+        return Moments(0.0, np.zeros(size), np.zeros(size if diagonal else (size, size)))
+    present = weights > 0
+    if np.count_nonzero(present) < 0.75 * len(weights):  # worth a copy
+        values, weights = values[present], weights[present]
+    share = weights / mass
+    mean = share @ values
+    return Moments(mass, mean, _scatter(values - mean, share, diagonal=diagonal))
+
+
+def _scatter(centred: FloatArray, share: FloatArray, *, diagonal: bool) -> FloatArray:
+    """Weighted sum of squares and products; `centred` is overwritten."""
+    if diagonal:
+        squares: FloatArray = share @ np.square(centred, out=centred)
+        return squares
+    centred *= np.sqrt(share)[:, None]
+    return centred.T @ centred
+
+
+def centred_moments(centred: FloatArray, weights: FloatArray, *, diagonal: bool) -> Moments | None:
+    """Moments of rows from which something close to their mean has been subtracted.
+
+    The rows are overwritten. None if it was so far off that the difference would lose digits.
+    """
+    mass = float(weights.sum())
+    share = weights / mass
+    gap = share @ centred
+    around = _scatter(centred, share, diagonal=diagonal)
+    if has_lost_digits(gap, around if diagonal else np.diag(around)):
+        return None
+    return Moments(mass, gap, around - (gap * gap if diagonal else np.outer(gap, gap)))
+
+
+def has_lost_digits(gap: FloatArray, squares: FloatArray) -> bool:
+    """Whether squares around a point are little more than the squared gap to the mean."""
+    return bool((gap * gap > _MOST_CANCELLED * squares).any())

@@ -1,0 +1,52 @@
+"""Quantiles of weighted rows, and the robust centre and spread that follow from them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtri
+
+from eosparse.core.arrays import FloatArray
+
+
+def weighted_quantiles(
+    values: FloatArray, mass: FloatArray, levels: tuple[float, ...]
+) -> FloatArray:
+    """Return for each level the smallest value up to which lies that part of the mass, per column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), (0.25, 0.5))
+    array([1., 2.])
+    """
+    present = mass > 0
+    columns = np.ascontiguousarray(values[present].T)
+    mass = mass[present]
+    if (mass == mass[0]).all():
+        # The same definition, without a full sort.
+        ranks = [max(int(np.ceil((level - 1e-12) * len(mass))) - 1, 0) for level in levels]
+        parted = np.partition(columns, sorted(set(ranks)), axis=-1)
+        return np.moveaxis(parted[..., ranks], -1, 0)
+    order = np.argsort(columns, axis=-1, kind="stable")
+    cumulated = np.cumsum(mass[order], axis=-1)
+    reached = [cumulated >= (level - 1e-12) * mass.sum() for level in levels]
+    first = np.stack([np.argmax(r, axis=-1) for r in reached], axis=-1)
+    chosen = np.take_along_axis(order, first, axis=-1)
+    return np.moveaxis(np.take_along_axis(columns, chosen, axis=-1), -1, 0)
+
+
+def centre_and_spread(values: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Median and robust spread of each column.
+
+    The spread is the first of some central ranges that is not zero: the interquartile range where
+    it can be had; columns with many ties need a wider one. A constant column has spread zero.
+    """
+    low, centre, high = weighted_quantiles(values, mass, (0.25, 0.5, 0.75))
+    spread = (high - low) / (2 * ndtri(0.75))
+    for tail in (0.1, 0.025, 0.001):
+        tied = spread == 0
+        if not tied.any():
+            break
+        low, high = weighted_quantiles(values[:, tied], mass, (tail, 1 - tail))
+        spread[tied] = (high - low) / (2 * ndtri(1 - tail))
+    return centre, spread

@@ -1,0 +1,77 @@
+"""Error functions g(x, θ), one model per file."""
+
+from eosparse.models import fused
+from eosparse.models.answers import Answers
+from eosparse.models.box_starts import bisected
+from eosparse.models.cluster_starts import cluster_starts
+from eosparse.models.clusters import ClusterModel, ClusterSums
+from eosparse.models.custom import CustomModel, WeightedRows
+from eosparse.models.efficiency import (
+    coupling_for_efficiency,
+    covariance_parameters,
+    largest_stable_coupling,
+    largest_uncaptured_coupling,
+)
+from eosparse.models.gaussian import (
+    STRUCTURES,
+    GaussianModel,
+    Normal,
+    SingularFitError,
+    Structure,
+    times_transposed,
+)
+from eosparse.models.learner import Fitted, LearnerModel, NumberedRows, RowWeights
+from eosparse.models.lengths import spatial_median, squared_distances
+from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
+from eosparse.models.mixture import Mixture, MixtureModel, MixtureMoments
+from eosparse.models.shrinkage import effective_dimension, oas_shrinkage
+from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, box_sums
+from eosparse.models.starts import (
+    Candidate,
+    StartSearch,
+)
+from eosparse.models.subspace import Plane, SubspaceModel
+
+__all__ = [
+    "STRUCTURES",
+    "Answers",
+    "BoxLabelModel",
+    "BoxSums",
+    "Boxes",
+    "Candidate",
+    "ClusterModel",
+    "ClusterSums",
+    "CustomModel",
+    "Fitted",
+    "GaussianModel",
+    "LearnerModel",
+    "Line",
+    "LinearModel",
+    "Mixture",
+    "MixtureModel",
+    "MixtureMoments",
+    "Normal",
+    "NumberedRows",
+    "Plane",
+    "RowWeights",
+    "SPAModel",
+    "SingularFitError",
+    "StartSearch",
+    "Structure",
+    "SubspaceModel",
+    "WeightedRows",
+    "bisected",
+    "box_sums",
+    "cluster_starts",
+    "coupling_for_efficiency",
+    "covariance_parameters",
+    "effective_dimension",
+    "fused",
+    "largest_stable_coupling",
+    "largest_uncaptured_coupling",
+    "least_absolute_residuals",
+    "oas_shrinkage",
+    "spatial_median",
+    "squared_distances",
+    "times_transposed",
+]

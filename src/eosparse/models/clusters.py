@@ -1,0 +1,130 @@
+"""The error of k-means: the squared distance to the nearest of K centres.
+
+    g(x, μ) = min_k |x - μ_k|²
+
+Its weighted fit is a step of Lloyd's: with the rows assigned to their nearest centre, the weighted
+mean of each cluster. The minimum over k at the new centres is no larger than the distance to the
+centre of the old assignment, so the objective falls in every step. A cluster without weight keeps
+its centre. With K = 1, EOS is Gaussian mean shift with the squared bandwidth α/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eosparse.core import FloatArray, IntArray
+from eosparse.models.cluster_starts import cluster_starts
+from eosparse.models.given_numbers import check_whole
+from eosparse.models.lengths import squared_distances
+from eosparse.models.spa import sums_by_class
+
+
+@dataclass(frozen=True)
+class ClusterSums:
+    """Weight of each cluster, and weighted sum of its rows' deviations from the old centre.
+
+    Deviations, not rows: columns far from zero lose no digits. Sums of disjoint rows merge by
+    ``+``.
+    """
+
+    before: FloatArray
+    mass: FloatArray
+    deviations: FloatArray
+
+    def scaled(self, factor: float) -> ClusterSums:
+        """Return the sums had every weight been multiplied by `factor`."""
+        return ClusterSums(self.before, self.mass * factor, self.deviations * factor)
+
+    def __add__(self, other: ClusterSums) -> ClusterSums:
+        return ClusterSums(self.before, self.mass + other.mass, self.deviations + other.deviations)
+
+
+@dataclass(frozen=True)
+class ClusterModel:
+    """Error model of robust k-means; θ are the centres, an array of shape (K, D).
+
+    Attributes
+    ----------
+    n_clusters : int or None
+        K, for the starts; None is 8, or one for ten rows if that is fewer.
+    smallest_size : float
+        Effective number of rows below which a solution counts as collapsed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import alternate
+    >>> from eosparse.models import ClusterModel
+    >>> from eosparse.rows import MemoryRows
+    >>> X = np.array([[0.0], [1.0], [10.0], [11.0], [500.0]])
+    >>> start = np.array([[0.0], [10.0]])
+    >>> alternate(ClusterModel(), MemoryRows(X), 5.0, start).theta.ravel().round(6).tolist()
+    [0.5, 10.5]
+    """
+
+    n_clusters: int | None = None
+    smallest_size: float = 1.0
+
+    def errors(self, block: FloatArray, theta: FloatArray) -> FloatArray:
+        """Return the squared distance of each row to its nearest centre."""
+        nearest: FloatArray = squared_distances(block, theta).min(axis=1)
+        return nearest
+
+    def statistics(self, block: FloatArray, weights: FloatArray, theta: FloatArray) -> ClusterSums:
+        """Return weight and deviations of each cluster."""
+        clusters = self.assign(block, theta)
+        deviations = (block - theta[clusters]) * weights[:, None]
+        mass = np.bincount(clusters, weights, len(theta)).astype(np.float64)
+        return ClusterSums(theta, mass, sums_by_class(deviations, clusters, len(theta)))
+
+    def solve(self, statistics: ClusterSums) -> FloatArray:
+        """Return the weighted means; an empty cluster stays where it is."""
+        mass = statistics.mass[:, None]
+        steps = np.divide(statistics.deviations, mass, out=np.zeros_like(statistics.before),
+                          where=mass > 0)  # fmt: skip
+        centres: FloatArray = statistics.before + steps
+        return centres
+
+    def assign(self, block: FloatArray, theta: FloatArray) -> IntArray:
+        """Return the number of the nearest centre of each row."""
+        return np.asarray(squared_distances(block, theta).argmin(axis=1))
+
+    def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> ClusterModel:  # noqa: ARG002  # as other models'
+        """Return the model with its number of clusters, checked."""
+        if self.n_clusters is None:
+            return replace(self, n_clusters=int(min(8, max(n_rows // 10, 1))))
+        check_whole("n_clusters", self.n_clusters, 1)
+        n_present = max(float(np.count_nonzero(mass)), n_rows)  # the sample may be all, or a part
+        if self.n_clusters > n_present:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the n_samples={n_present:g} rows."
+            )
+        return self
+
+    def starts(self, values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
+        """Yield guesses; centres are repeated where too few rows are distinct."""
+        size = self.n_determining(values.shape[1])
+        for start in cluster_starts(values, mass, size):
+            yield start[np.arange(size) % len(start)]
+
+    def n_directions(self, n_features: int) -> int:
+        """Rows scatter around a centre in all directions."""
+        return n_features
+
+    def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # as other models'
+        """Return K: as many rows may each have a centre to themselves."""
+        if self.n_clusters is None:
+            raise ValueError("n_clusters is not set: give a number of clusters.")
+        return self.n_clusters
+
+    def is_full(self, theta: FloatArray, values: FloatArray, weights: FloatArray) -> bool:
+        """Whether each cluster has the weight of a row or so."""
+        clusters = self.assign(values, theta)
+        return bool((np.bincount(clusters, weights, len(theta)) > 0.5).all())
+
+    def deviations(self, block: FloatArray, theta: FloatArray) -> FloatArray:
+        """Return the way of each row from its nearest centre."""
+        return np.asarray(block - theta[self.assign(block, theta)])

@@ -1,0 +1,81 @@
+"""The Gaussian error in one sweep, compiled: distances, weights and moments of rows in the cache.
+
+NumPy writes and reads every block several times; here some dozens of rows at a time stay in the
+innermost cache from the first subtraction to the last product. Used where Numba is installed, and
+equal to the NumPy way up to rounding.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from eosparse.core import FloatArray
+
+# With more columns BLAS is faster; with fewer rows compiled code is not worth loading.
+_MOST_COLUMNS = 160
+_FEWEST_ROWS = 2048
+
+
+def is_worth_it(values: FloatArray) -> bool:
+    """Whether a block is large and narrow enough, and Numba is installed."""
+    n_rows, n_columns = values.shape
+    return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and _kernels() is not None
+
+
+def padded(matrix: FloatArray) -> FloatArray:
+    """Return a matrix with rows and columns of zeros up to a multiple of four."""
+    size = len(matrix)
+    wanted = -(-size // 4) * 4
+    return np.pad(np.asarray(matrix), (0, wanted - size))
+
+
+def sweep(
+    values: FloatArray,
+    prior: FloatArray | None,
+    centre: FloatArray,
+    whitening: FloatArray,
+    exponent: float,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sum over rows with weights ``u exp(-exponent·m)``, m being the squared distance.
+
+    Returns
+    -------
+    tuple of arrays
+        ``(Σ w, Σ w²/u, Σ w m)``; ``Σ w (x - centre)``; and ``Σ w (x - centre)(x - centre)'``.
+    """
+    matrix = padded(whitening)
+    size, wide = len(whitening), len(matrix)
+    totals, sums, products = np.zeros(3), np.zeros(wide), np.zeros((wide, wide))
+    weights = np.ones(0) if prior is None else prior
+    _kernels().sweep_rows(values, weights, centre, matrix, exponent, totals, sums, products)
+    lower = np.tril(products[:size, :size])
+    return totals, sums[:size], lower + np.tril(lower, -1).T
+
+
+def squared_distances(values: FloatArray, centre: FloatArray, whitening: FloatArray) -> FloatArray:
+    """Squared distances of rows."""
+    distances = np.empty(len(values))
+    _kernels().measure_rows(values, centre, padded(whitening), distances)
+    return distances
+
+
+@cache
+def _kernels() -> Any:
+    """Load the compiled code, which takes a moment; None without Numba."""
+    if find_spec("numba") is None:
+        return None
+    try:
+        from eosparse.models import kernels
+    except Exception as error:  # a Numba that does not fit this NumPy, no cache, ...
+        warnings.warn(
+            f"Numba cannot be used ({error}): NumPy does the same, more slowly.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    return kernels

@@ -1,0 +1,165 @@
+"""The error of linear regression: the squared residual.
+
+    g(x, y, β) = (y - β_0 - x'β)²
+
+A row holds the columns x and the target y. The weighted fit is least squares, from the weighted
+moments of the joint table; EOS with this error is Welsch's regression, also known as maximum
+correntropy, with the squared bandwidth α/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from eosparse.core import FloatArray, Moments, weighted_moments, weighted_quantiles
+from eosparse.models.given_numbers import check_whole
+from eosparse.models.lengths import nearest_half, squared_norms
+
+# A spread below this, relative to the mean, is rounding.
+_CONSTANT = 1e-13
+# Eigenvalues of a correlation matrix below this, relative to the largest, are rounding.
+_DEPENDENT = 1e-13
+_REWEIGHTINGS = 50
+# Rows farther out have squares that may overflow.
+_FARTHEST = 1e130
+
+
+@dataclass(frozen=True)
+class Line:
+    """Coefficients and intercept of a linear function."""
+
+    coefficients: FloatArray
+    intercept: float
+
+    def predict(self, values: FloatArray) -> FloatArray:
+        """Return the value of the function at each row of columns x."""
+        predicted: FloatArray = values @ self.coefficients + self.intercept
+        return predicted
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """Error model of linear regression; θ is a `Line`, and one column is the target.
+
+    Attributes
+    ----------
+    target : int
+        Number of the target's column; the last one by default.
+    smallest_size : float
+        Effective number of rows below which a solution counts as collapsed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import alternate, solve_from_prior
+    >>> from eosparse.models import LinearModel
+    >>> from eosparse.rows import MemoryRows
+    >>> x = np.arange(20.0)
+    >>> y = 3 * x + 1
+    >>> y[::5] = 60.0
+    >>> model, rows = LinearModel(), MemoryRows(np.column_stack([x, y]))
+    >>> line = alternate(model, rows, 9.0, solve_from_prior(model, rows)).theta
+    >>> line.coefficients.round(2).tolist()
+    [3.0]
+    """
+
+    target: int = -1
+    smallest_size: float = 1.0
+
+    def errors(self, block: FloatArray, theta: Line) -> FloatArray:
+        """Return the squared residual of each row."""
+        x, y = self._parted(block)
+        return squared_norms((y - theta.predict(x))[:, None])
+
+    def _parted(self, block: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the columns x, and the target."""
+        if self.target == -1:  # needs no copy
+            return block[:, :-1], block[:, -1]
+        return np.delete(block, self.target, axis=1), block[:, self.target]
+
+    def statistics(
+        self,
+        block: FloatArray,
+        weights: FloatArray,
+        theta: Line | None = None,  # noqa: ARG002  # the protocol's signature
+    ) -> Moments:
+        """Return the weighted moments of the joint table, the target last."""
+        joint = block if self.target == -1 else np.column_stack(self._parted(block))
+        return weighted_moments(joint, weights, diagonal=False)
+
+    def solve(self, statistics: Moments) -> Line:
+        """Return least squares; where columns depend on each other, the shortest solution.
+
+        In columns scaled to unit spread, so that their units do not decide which are dependent.
+        """
+        scatter, mean = statistics.scatter, statistics.mean
+        spread = np.sqrt(np.diag(scatter)[:-1])
+        varies = spread > _CONSTANT * np.abs(mean[:-1])
+        unit = np.where(varies, spread, np.inf)  # a constant column explains nothing
+        within = scatter[:-1, :-1] / np.outer(unit, unit)
+        solution = np.linalg.lstsq(within, scatter[:-1, -1] / unit, rcond=_DEPENDENT)[0]
+        coefficients: FloatArray = solution / unit
+        return Line(coefficients, float(mean[-1] - mean[:-1] @ coefficients))
+
+    def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> LinearModel:  # noqa: ARG002  # as other models'
+        """Return the model, its target checked."""
+        check_whole("target", self.target, -np.inf)
+        size = values.shape[1]
+        if size < 2 or not -size <= self.target < size:
+            raise ValueError(
+                f"target={self.target} must be the number of one of the columns of X, beside at "
+                f"least one other; X has n_features = {size}."
+            )
+        return self
+
+    def starts(self, values: FloatArray, mass: FloatArray) -> Iterator[Line]:
+        """Yield least squares of all rows, of the half nearest to a plane, of the central half.
+
+        That plane has the least absolute residuals: almost half of the targets may be wrong. In
+        the central half, no row is far out in x.
+        """
+        middle = weighted_quantiles(values, mass, (0.5,))[0]
+        mass = np.where(np.abs(values - middle).max(axis=1) < _FARTHEST, mass, 0.0)
+        x, y = self._parted(np.where(mass[:, None] > 0, values, 0.0))
+        residuals = least_absolute_residuals(x, y, mass)
+        near = residuals <= weighted_quantiles(residuals, mass, (0.5,))[0]
+        for chosen in (mass > 0, near & (mass > 0), nearest_half(x, mass) & (mass > 0)):
+            yield self.solve(self.statistics(values[chosen], mass[chosen]))
+
+    def n_directions(self, n_features: int) -> int:  # noqa: ARG002  # as other models'
+        """Rows scatter in the direction of the target."""
+        return 1
+
+    def n_determining(self, n_features: int) -> int:
+        """As many rows as coefficients have a plane through them."""
+        return n_features
+
+    def deviations(self, block: FloatArray, theta: Line) -> FloatArray:
+        """Return the residual, which is the target's: other columns have none."""
+        x, y = self._parted(block)
+        deviations = np.zeros(block.shape)
+        deviations[:, self.target] = y - theta.predict(x)
+        return deviations
+
+
+def least_absolute_residuals(x: FloatArray, y: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the absolute residuals of the plane that makes their sum least, by reweighting.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, y = np.arange(5.0)[:, None], np.array([0.0, 1.0, 2.0, 3.0, 90.0])
+    >>> least_absolute_residuals(x, y, np.ones(5)).round(3).tolist()
+    [0.0, 0.0, 0.0, 0.0, 86.0]
+    """
+    design = np.column_stack([np.ones(len(y)), x])
+    weights = np.ones(len(y))
+    for _ in range(_REWEIGHTINGS):
+        root = np.sqrt(mass * weights)
+        solution = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
+        residuals: FloatArray = np.abs(y - design @ solution)
+        weights = 1.0 / np.maximum(residuals, 1e-6 * max(float(residuals.max()), 1e-300))
+    return residuals

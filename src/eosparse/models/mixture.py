@@ -1,0 +1,255 @@
+"""The error of a Gaussian mixture: minus its log-density per column.
+
+    g(x, θ) = -(1/D) log Σ_k π_k N(x; μ_k, V_k) + (β/2D) Σ_k ( log det V_k + τ tr V_k⁻¹ )
+
+where β, 0 by default, is the mass of pseudo-rows with the covariance τI in each component, which
+keep components with few rows from collapsing. That term is the same for all rows.
+
+The fit is one step of expectation-maximisation at the weights: with responsibilities
+``r_tk = π_k N(x_t; μ_k, V_k) / Σ_l …`` and m_k = Σ w r_k,
+
+    π_k = m_k,    μ_k = Σ w r_k x / m_k,    V_k = (m_k S_k + βτI) / (m_k + β)
+
+S_k being the scatter of the component. It minimises a majorant of the weighted error that touches
+it at the old θ (Jensen), and so does not raise it. K = 1, β = 0 is the Gaussian error of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import chi2
+
+from eosparse.core import CollapseError, FloatArray, Moments, weighted_moments, weighted_quantiles
+from eosparse.models.cluster_starts import cluster_starts
+from eosparse.models.efficiency import (
+    coupling_for_efficiency,
+    covariance_parameters,
+    largest_stable_coupling,
+)
+from eosparse.models.gaussian import Normal
+from eosparse.models.given_numbers import check_number, check_whole
+from eosparse.models.lengths import squared_distances
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Shares of some components, which sum to one, and the components."""
+
+    shares: FloatArray
+    components: tuple[Normal, ...]
+
+    @property
+    def locations(self) -> FloatArray:
+        """Locations of the components, one per row."""
+        return np.stack([component.location for component in self.components])
+
+    @cached_property
+    def _log_shares(self) -> FloatArray:
+        with np.errstate(divide="ignore"):  # a component without rows has the density zero
+            return np.log(self.shares)
+
+    def log_densities(self, values: FloatArray) -> FloatArray:
+        """Return the log of share times density, of each row under each component."""
+        with np.errstate(over="ignore"):  # rows too far out for squares have the density zero
+            columns = [
+                -0.5 * (normal.mahalanobis(values) + normal.log_det) for normal in self.components
+            ]
+        constant = 0.5 * values.shape[1] * np.log(2 * np.pi)
+        logs: FloatArray = np.stack(columns, axis=1) + (self._log_shares - constant)
+        return logs
+
+    def responsibilities(self, values: FloatArray) -> FloatArray:
+        """Return the chance of each component, given the row."""
+        logs = self.log_densities(values)
+        logs[np.isneginf(logs).all(axis=1)] = 0.0  # out of range, and as far from all of them
+        chances: FloatArray = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+        return chances
+
+
+@dataclass(frozen=True)
+class MixtureMoments:
+    """Moments of each component, and the mixture by which rows were shared out among them.
+
+    Moments of disjoint rows merge by ``+``.
+    """
+
+    before: Mixture
+    parts: tuple[Moments, ...]
+
+    def scaled(self, factor: float) -> MixtureMoments:
+        """Return the moments had every weight been multiplied by `factor`."""
+        return MixtureMoments(self.before, tuple(part.scaled(factor) for part in self.parts))
+
+    def __add__(self, other: MixtureMoments) -> MixtureMoments:
+        pairs = zip(self.parts, other.parts, strict=True)
+        return MixtureMoments(self.before, tuple(mine + theirs for mine, theirs in pairs))
+
+
+@dataclass(frozen=True)
+class MixtureModel:
+    """Error model of a Gaussian mixture; θ is a `Mixture`.
+
+    Attributes
+    ----------
+    n_components : int or None
+        K, for the starts; None is 3, or one for twenty rows if that is fewer.
+    pseudo_mass : float or None
+        β, beside a weight of one for all rows. `completed` replaces None by the mass of D + 1 rows,
+        as many as determine a covariance, with the variance of rows around the nearest of K
+        centres; without it, None is 0.
+    target : float
+        τ, the variance of the pseudo-rows.
+    smallest_size : float
+        Effective number of rows below which a solution counts as collapsed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import alternate
+    >>> from eosparse.models import Mixture, MixtureModel, Normal
+    >>> from eosparse.rows import MemoryRows
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, 600), rng.normal(10, 1, 300), [50.0] * 100])[:, None]
+    >>> guesses = [Normal(np.array([centre]), np.eye(1)) for centre in (2.0, 8.0)]
+    >>> start = Mixture(np.array([0.5, 0.5]), tuple(guesses))
+    >>> found = alternate(MixtureModel(), MemoryRows(X), 5.0, start).theta
+    >>> found.locations.ravel().round(1).tolist()
+    [-0.0, 10.0]
+    """
+
+    n_components: int | None = None
+    pseudo_mass: float | None = None
+    target: float = 1.0
+    smallest_size: float = 2.0
+
+    def errors(self, block: FloatArray, theta: Mixture) -> FloatArray:
+        """Return minus the log-density of each row, per column."""
+        logs: FloatArray = logsumexp(theta.log_densities(block), axis=1)
+        errors: FloatArray = (self._pseudo_error(theta) - logs) / block.shape[1]
+        return np.minimum(errors, np.finfo(np.float64).max, out=errors)
+
+    def peak_errors(self, theta: Mixture) -> FloatArray:
+        """Return the error in the middle of each component, had the others no density there."""
+        n_features = theta.locations.shape[1]
+        log_dets = np.array([part.log_det for part in theta.components])
+        with np.errstate(divide="ignore"):  # a component without rows
+            logs = np.log(theta.shares) - 0.5 * log_dets - 0.5 * n_features * np.log(2 * np.pi)
+        return np.asarray((self._pseudo_error(theta) - logs) / n_features)
+
+    def _pseudo_error(self, theta: Mixture) -> float:
+        if not self.pseudo_mass:
+            return 0.0
+        terms = (part.log_det + self.target * part.precision_trace for part in theta.components)
+        return 0.5 * self.pseudo_mass * sum(terms)
+
+    def statistics(self, block: FloatArray, weights: FloatArray, theta: Mixture) -> MixtureMoments:
+        """Return the moments of the rows, shared out among the components."""
+        shared = theta.responsibilities(block) * weights[:, None]
+        parts = tuple(weighted_moments(block, column, diagonal=False) for column in shared.T)
+        return MixtureMoments(theta, parts)
+
+    def solve(self, statistics: MixtureMoments) -> Mixture:
+        """Return the step of expectation-maximisation; a component without rows stays."""
+        mass = np.array([part.mass for part in statistics.parts])
+        if not mass.sum() > 0:
+            raise CollapseError("no component of the mixture has any weight.")
+        shares = mass / mass.sum()
+        pairs = zip(shares, statistics.parts, statistics.before.components, strict=True)
+        return Mixture(shares, tuple(self._component(*pair) for pair in pairs))
+
+    def _component(self, share: float, moments: Moments, before: Normal) -> Normal:
+        pseudo = self.pseudo_mass or 0.0
+        if share + pseudo == 0.0:
+            return before
+        location = moments.mean if share > 0 else before.location
+        scatter = moments.scatter * (share / (share + pseudo))
+        scatter.flat[:: len(scatter) + 1] += pseudo / (share + pseudo) * self.target
+        return Normal(location, scatter)
+
+    def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> MixtureModel:
+        """Return the model with components and pseudo-rows."""
+        n_components = self._checked(n_rows)
+        n_present = max(float(np.count_nonzero(mass)), n_rows)  # the sample may be all, or a part
+        if n_components > n_present:
+            raise ValueError(
+                f"n_components={n_components} is more than the n_samples={n_present:g} rows."
+            )
+        model = replace(self, n_components=n_components)
+        if self.pseudo_mass is not None:
+            return model
+        spreads = [_spread(start, values, mass) for start in model._centres(values, mass)]
+        # With fewer, splitting a cluster in twenty columns pays more than telling two apart.
+        pseudo_mass = (values.shape[1] + 1) / n_rows
+        return replace(model, pseudo_mass=pseudo_mass, target=min(spreads))
+
+    def _checked(self, n_rows: float) -> int:
+        """Return the number of components, all numbers checked."""
+        check_number("target", self.target, 0, is_open=True)
+        if self.pseudo_mass is not None:
+            check_number("pseudo_mass", self.pseudo_mass, 0)
+        if self.n_components is None:
+            return int(min(3, max(n_rows // 20, 1)))
+        check_whole("n_components", self.n_components, 1)
+        return self.n_components
+
+    def _centres(self, values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
+        size = self.n_components or 1
+        for start in cluster_starts(values, mass, size):
+            yield start[np.arange(size) % len(start)]
+
+    def starts(self, values: FloatArray, mass: FloatArray) -> Iterator[Mixture]:
+        """Yield equal balls around the centres with which k-means starts."""
+        for centres in self._centres(values, mass):
+            ball = _spread(centres, values, mass) * np.eye(values.shape[1])
+            shares = np.full(len(centres), 1 / len(centres))
+            yield Mixture(shares, tuple(Normal(centre, ball) for centre in centres))
+
+    def natural_alpha(self, efficiency: float, n_rows: float, n_features: int) -> float:
+        """Return α for an efficiency of the locations, or where half of the rows hold K fits up."""
+        n_components = self.n_components or 1
+        parameters = covariance_parameters("full", n_features)
+        stable = largest_stable_coupling(parameters, n_rows / 2 / n_components)
+        return 1 / (n_features * min(coupling_for_efficiency(efficiency, n_features), stable))
+
+    def is_full(self, theta: Mixture, values: FloatArray, weights: FloatArray) -> bool:
+        """Whether each component has more rows than columns, so that it has a covariance."""
+        shared = theta.responsibilities(values).T @ weights
+        return bool((shared > values.shape[1]).all())
+
+    def deviations(self, block: FloatArray, theta: Mixture) -> FloatArray:
+        """Return the standardised deviation of each row from its most probable component.
+
+        By the symmetric root of the covariance, the closest to the columns.
+        """
+        chosen = theta.responsibilities(block).argmax(axis=1)
+        deviations = np.empty_like(block)
+        for k, part in enumerate(theta.components):
+            variances, vectors = np.linalg.eigh(part.covariance)
+            root = (vectors / np.sqrt(variances)) @ vectors.T
+            own = chosen == k
+            deviations[own] = (block[own] - part.location) @ root
+        return deviations
+
+
+def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
+    """Return the variance per column around the nearest centre, from the median distance."""
+    nearest = squared_distances(values, centres).min(axis=1)
+    within = nearest < _FARTHEST
+    rounding = _ROUNDING * float(np.square(np.ptp(values[within], axis=0)).sum())
+    median = float(weighted_quantiles(nearest, mass, (0.5,))[0])
+    if median > rounding:
+        return median / float(chi2.ppf(0.5, values.shape[1]))
+    # Where most rows are tied, the mean; where all are, anything.
+    mean = float(mass[within] @ nearest[within] / mass.sum())
+    return mean / values.shape[1] if mean > rounding else 1.0
+
+
+# Squared distances below this part of the rows' squared range are rounding,
+_ROUNDING = 1e-20
+# and beyond this, sums may overflow.
+_FARTHEST = 1e260

@@ -1,0 +1,163 @@
+"""The error of principal component analysis: the squared distance to a subspace.
+
+    g(x, μ, P) = |x - μ|² - |P'(x - μ)|²,    P'P = I  (D × q)
+
+Its weighted fit is the closed form: μ is the weighted mean, P the q leading eigenvectors of the
+weighted scatter. Rows that lie far out *within* the subspace have no error: they support it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import eigh
+
+from eosparse.core import FloatArray, Moments, weighted_moments
+from eosparse.models.given_numbers import check_whole
+from eosparse.models.lengths import lengths, nearest_half, spatial_median, squared_norms
+
+
+@dataclass(frozen=True)
+class Plane:
+    """An affine subspace: a point, orthonormal directions (q × D), and the variances along them."""
+
+    location: FloatArray
+    components: FloatArray
+    variances: FloatArray
+
+    def coordinates(self, values: FloatArray) -> FloatArray:
+        """Return the coordinates of rows within the subspace."""
+        return (values - self.location) @ self.components.T
+
+    def residuals(self, values: FloatArray) -> FloatArray:
+        """Return what of each row lies off the subspace."""
+        centred = values - self.location
+        centred -= (centred @ self.components.T) @ self.components
+        return centred
+
+
+@dataclass(frozen=True)
+class SubspaceModel:
+    """Error model of robust principal component analysis; θ is a `Plane`.
+
+    Attributes
+    ----------
+    n_components : int or None
+        q, the dimension of the subspace; from 0 (a point) to the number of columns. None is the
+        number of eigenvalues above their mean (Kaiser's rule), in the central half of the rows.
+    smallest_size : float
+        Effective number of rows below which a solution counts as collapsed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import alternate, solve_from_prior
+    >>> from eosparse.models import SubspaceModel
+    >>> from eosparse.rows import MemoryRows
+    >>> line = np.linspace(-1, 1, 50)
+    >>> X = np.column_stack([line, 2 * line])
+    >>> X[0] = [5.0, -5.0]
+    >>> model, rows = SubspaceModel(1), MemoryRows(X)
+    >>> plane = alternate(model, rows, 0.5, solve_from_prior(model, rows)).theta
+    >>> round(float(plane.components[0, 1] / plane.components[0, 0]), 6)
+    2.0
+    """
+
+    n_components: int | None = None
+    smallest_size: float = 1.0
+
+    def errors(self, block: FloatArray, theta: Plane) -> FloatArray:
+        """Return the squared distance of each row to the subspace."""
+        return squared_norms(theta.residuals(block))
+
+    def statistics(
+        self,
+        block: FloatArray,
+        weights: FloatArray,
+        theta: Plane | None = None,  # noqa: ARG002  # the protocol's signature
+    ) -> Moments:
+        """Return the weighted moments of the block."""
+        return weighted_moments(block, weights, diagonal=False)
+
+    def solve(self, statistics: Moments) -> Plane:
+        """Return the weighted mean and the leading eigenvectors of the scatter.
+
+        Where the rows span fewer directions, the remaining ones are any that complete the basis.
+        """
+        size = len(statistics.mean)
+        n_components = self._checked(size)
+        if n_components == 0:
+            return Plane(statistics.mean, np.zeros((0, size)), np.zeros(0))
+        chosen = (size - n_components, size - 1)
+        variances, directions = eigh(statistics.scatter, subset_by_index=chosen)
+        components = directions.T[::-1].copy()
+        # The sign of an eigenvector is arbitrary: the largest entry shall be positive.
+        largest = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
+        components *= np.where(largest < 0, -1.0, 1.0)[:, None]
+        return Plane(statistics.mean, components, np.maximum(variances[::-1], 0.0))
+
+    def _checked(self, n_features: int) -> int:
+        check_whole("n_components", self.n_components, 0)
+        if self.n_components is None or not 0 <= self.n_components <= n_features:
+            raise ValueError(
+                f"n_components={self.n_components} must lie between 0 and the {n_features} "
+                f"columns of X (n_features = {n_features})."
+            )
+        return self.n_components
+
+    def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> SubspaceModel:  # noqa: ARG002  # as other models'
+        """Return the model with its number of components, checked."""
+        if self.n_components is not None:
+            self._checked(values.shape[1])
+            return self
+        middle = nearest_half(values, mass)
+        scatter = weighted_moments(values[middle], mass[middle], diagonal=False).scatter
+        variances = np.linalg.eigvalsh(scatter)
+        above = int(np.count_nonzero(variances > variances.mean()))
+        return replace(self, n_components=min(max(above, 1), max(values.shape[1] - 1, 1)))
+
+    def starts(self, values: FloatArray, mass: FloatArray) -> Iterator[Plane]:
+        """Yield guesses: the classical subspace, the spherical one, that of the central half.
+
+        In the spherical one, of the directions from the spatial median to the rows, no row counts
+        more than another. All turn with the rows, and a row of mass k counts as k rows.
+        """
+        middle = spatial_median(values, mass)
+        centred = values - middle
+        reach = lengths(centred)
+        if reach.max() < _FARTHEST:
+            yield self.solve(self.statistics(values, mass))
+        directions = centred / np.where(reach > 0, reach, np.inf)[:, None]
+        turned = self.solve(weighted_moments(directions, mass, diagonal=False))
+        yield Plane(middle, turned.components, turned.variances)
+        near = nearest_half(values, mass)
+        yield self.solve(self.statistics(values[near], mass[near]))
+
+    def n_directions(self, n_features: int) -> int:
+        """Rows scatter in the directions off the subspace."""
+        return max(n_features - self._checked(n_features), 1)
+
+    def n_determining(self, n_features: int) -> int:
+        """Return q + 1: as many rows have a subspace through them."""
+        return self._checked(n_features) + 1
+
+    def volume(self, theta: Plane, mean_error: float) -> float:
+        """Return the log-determinant of the rows: of λ_i within the subspace, of σ² off it.
+
+        A tight group of outliers off the subspace lowers the objective of one that turns to it and
+        gives up its weakest direction: from 0.15 of the rows on if λ = 9σ² in seven directions. But
+        it lies apart within the turned one, whose determinant is therefore larger.
+        """
+        n_off = len(theta.location) - len(theta.variances)
+        noise = max(mean_error / max(n_off, 1), 1e-290)
+        return float(np.log(np.maximum(theta.variances, noise)).sum() + n_off * np.log(noise))
+
+    def deviations(self, block: FloatArray, theta: Plane) -> FloatArray:
+        """Return what of each row lies off the subspace."""
+        return theta.residuals(block)
+
+
+# Rows farther out have squares that may overflow: there is no classical subspace.
+_FARTHEST = 1e130

@@ -1,0 +1,142 @@
+"""SPA's errors: closed-form steps that descend, blocks that merge, starts without a seed."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eosparse import SPAClassifier
+from eosparse.core import Status, alternate, fold_blocks, solve_from_prior, visit
+from eosparse.fitting import spa_fit
+from eosparse.models import Boxes, BoxLabelModel, SPAModel, bisected, box_sums
+from eosparse.rows import Labelled, LabelledRows
+
+
+def labelled(seed=0, n=200, d=4, m=3):
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, m, n)
+    return rng.normal(size=(n, d)) + 2 * np.eye(m, d)[classes], classes
+
+
+def started(values, classes, model, k, seed=0):
+    rng = np.random.default_rng(seed)
+    shape = (k, len(model.class_shares))
+    first = rng.integers(0, k, len(values))
+    share = np.full(len(values), 1 / len(values))
+    return model.solve(box_sums(Labelled(values, classes), share, first, shape))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 1000),
+    st.integers(1, 8),
+    st.sampled_from([0.0, 0.3, 5.0]),
+    st.sampled_from([None, 0.05, 1.0]),
+    st.sampled_from([np.inf, 2.0, 0.3]),
+)
+def test_every_step_descends(seed, k, epsilon_label, epsilon_features, alpha):
+    values, classes = labelled(seed, n=60)
+    model = SPAModel(4, np.bincount(classes) / 60, epsilon_label, epsilon_features)
+    rows = LabelledRows(values, classes, np.ones(60))
+    start = started(values, classes, model, k, seed)
+    for part in (rows, rows.by_class()):
+        result = alternate(model, part, alpha, start, max_iter=200)
+        assert result.status is not Status.COLLAPSED
+        assert (np.diff(result.objective_history) <= 1e-9).all()
+
+
+def test_the_fit_minimises_the_weighted_error_for_given_affiliations():
+    values, classes = labelled()
+    model = SPAModel(4, np.bincount(classes) / 200, 0.7, 0.4)
+    theta = started(values, classes, model, 5)
+    block, weights = Labelled(values, classes), np.random.default_rng(1).dirichlet(np.ones(200))
+    boxes = model.affiliations(block, theta)
+    best = model.solve(box_sums(block, weights, boxes, theta.labels.shape))
+
+    def cost(theta):
+        own = model._costs(block, theta)[np.arange(200), boxes]
+        return weights @ own + model._common(theta)
+
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        mixed = Boxes(
+            best.centers + 0.01 * rng.normal(size=best.centers.shape),
+            0.99 * best.labels + 0.01 * rng.dirichlet(np.ones(3), 5),
+            0.99 * best.feature_weights + 0.01 * rng.dirichlet(np.ones(4)),
+        )
+        assert cost(mixed) >= cost(best) - 1e-12
+
+
+def test_distances_are_weighted_squared_differences():
+    values, _ = labelled()
+    rng = np.random.default_rng(0)
+    boxes = Boxes(rng.normal(size=(5, 4)), np.ones((5, 3)), rng.dirichlet(np.ones(4)))
+    direct = (np.square(values[:, None] - boxes.centers) * boxes.feature_weights).sum(axis=2)
+    np.testing.assert_allclose(boxes.distances(values), direct, atol=1e-12)
+
+
+@pytest.mark.parametrize("cuts", [(50,), (1, 2, 199), (100, 150)])
+def test_blocks_in_any_split_agree_with_the_whole(cuts):
+    values, classes = labelled()
+    model = SPAModel(4, np.bincount(classes) / 200, 0.5)
+    theta = started(values, classes, model, 4)
+
+    class Parts:
+        def fold(self, kernel):
+            parts = np.split(np.arange(200), cuts)[::-1]
+            blocks = ((Labelled(values[p], classes[p]), np.ones(len(p))) for p in parts)
+            return fold_blocks(blocks, kernel)
+
+    whole = visit(model, LabelledRows(values, classes, np.ones(200)), theta, 0.5)
+    parts = visit(model, Parts(), theta, 0.5)
+    assert parts.summary.objective == pytest.approx(whole.summary.objective, rel=1e-12)
+    np.testing.assert_allclose(parts.statistics.sums, whole.statistics.sums, atol=1e-14)
+    np.testing.assert_allclose(parts.statistics.counts, whole.statistics.counts, atol=1e-14)
+
+
+def test_empty_boxes_are_dropped():
+    values, classes = labelled()
+    model = SPAModel(4, np.bincount(classes) / 200, 0.5)
+    sums = box_sums(Labelled(values, classes), np.ones(200), np.zeros(200, dtype=int), (3, 3))
+    assert model.solve(sums).centers.shape == (1, 4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([np.inf, 3.0, 0.5, 0.1]))
+def test_labels_of_boxes_descend_and_are_means(seed, alpha):
+    rng = np.random.default_rng(seed)
+    affiliations, classes = rng.dirichlet(np.ones(5), 80), rng.integers(0, 3, 80)
+    model = BoxLabelModel(np.bincount(classes, minlength=3) / 80)
+    rows = LabelledRows(affiliations, classes, np.ones(80))
+    start = solve_from_prior(model, LabelledRows(affiliations, classes, np.full(80, 1 / 80)))
+    means = np.stack([affiliations[classes == m].sum(axis=0) for m in range(3)], axis=1)
+    np.testing.assert_allclose(start, means / means.sum(axis=1, keepdims=True), atol=0.01)
+    result = alternate(model, rows.by_class(), alpha, start)
+    assert (np.diff(result.objective_history) <= 1e-10).all()
+
+
+def test_bisection_does_not_depend_on_order_or_repetition():
+    rng = np.random.default_rng(0)
+    values, copies = rng.normal(size=(60, 3)), rng.integers(0, 4, 60)
+    weighted = bisected(values, copies.astype(float), 7)
+    repeated = np.repeat(values, copies, axis=0)[rng.permutation(copies.sum())]
+    again = bisected(repeated, np.ones(len(repeated)), 7)
+    np.testing.assert_allclose(np.sort(weighted, axis=0), np.sort(again, axis=0), atol=1e-9)
+
+
+def test_bisection_stops_where_rows_no_longer_differ():
+    values = np.repeat([[0.0, 0.0], [1.0, 5.0]], 10, axis=0)
+    assert len(bisected(values, np.ones(20), 6)) == 2
+
+
+def test_large_tables_are_prepared_block_by_block(monkeypatch):
+    """With and without copies of columns and affiliations: the same boxes and labels."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 5))
+    y = (X[:, 0] + rng.normal(size=30_000) > 0).astype(int)
+    kept = SPAClassifier(8, temperature=1.0, alpha=1.0).fit(X, y)
+    monkeypatch.setattr(spa_fit, "_MOST_KEPT", 0)
+    streamed = SPAClassifier(8, temperature=1.0, alpha=1.0).fit(X, y)
+    np.testing.assert_allclose(streamed.box_centers_, kept.box_centers_, atol=1e-9)
+    np.testing.assert_allclose(streamed.weights_, kept.weights_, rtol=1e-9)
+    np.testing.assert_allclose(streamed.predict_proba(X), kept.predict_proba(X), atol=1e-9)
