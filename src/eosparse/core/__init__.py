@@ -28,6 +28,7 @@ from eosparse.core.moments import (
     has_lost_digits,
     weighted_moments,
 )
+from eosparse.core.numbers import check_alpha, check_choice, check_number, check_whole
 from eosparse.core.path import alpha_path, longest_plateau
 from eosparse.core.perplexity import (
     RowwiseWeights,
@@ -66,6 +67,10 @@ __all__ = [
     "alternate",
     "centre_and_spread",
     "centred_moments",
+    "check_alpha",
+    "check_choice",
+    "check_number",
+    "check_whole",
     "counts",
     "fold_blocks",
     "foreseen",

@@ -21,13 +21,24 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from eosparse.core import FloatArray, IntArray, Result, Rows, Status, Strata, alternate
+from eosparse.core import (
+    FloatArray,
+    IntArray,
+    Result,
+    Rows,
+    Status,
+    Strata,
+    alternate,
+    check_alpha,
+    check_choice,
+    check_number,
+    check_whole,
+)
 from eosparse.estimators.notebook import SummaryMixin, weights_summary
 from eosparse.fitting.class_weights import grouped_weights, warn_of_lost_classes
 from eosparse.fitting.folds import fold_numbers, splits
 from eosparse.fitting.meta_input import check_labels, checked_prior, checked_rows, spread
 from eosparse.fitting.notices import warn_caller, warn_unless_converged
-from eosparse.fitting.parameters import check_choice, check_number, check_whole
 from eosparse.fitting.spa_fit import Simplex
 from eosparse.fitting.weighted_fit import (
     as_counts,
@@ -448,15 +459,14 @@ class EOSClassifier(SummaryMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstim
             )
 
     def _check_parameters(self) -> None:
-        if self.alpha != np.inf:
-            check_number("alpha", self.alpha, 0.0, words=("auto",))
+        check_alpha(self.alpha)
         if not callable(self.loss):
             check_choice("loss", self.loss, ("auto", "log", "margin"))
         check_choice("simplex", self.simplex, ("per-class", "single"))
         if not isinstance(self.out_of_fold, (bool, np.bool_)):
             check_choice("out_of_fold", self.out_of_fold, ("auto",))
         check_whole("n_folds", self.n_folds, 2)
-        check_number("tol", self.tol, 0.0, with_low=True)
+        check_number("tol", self.tol, "[0, inf)")
         check_whole("max_iter", self.max_iter, 1, words=(None,))
 
     def __sklearn_tags__(self) -> Any:

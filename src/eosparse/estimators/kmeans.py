@@ -11,12 +11,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from eosparse.core import FloatArray
+from eosparse.core import FloatArray, check_whole
 from eosparse.estimators.weighs_rows import WeighsRows
 from eosparse.fitting.error_fit import ErrorFit
 from eosparse.fitting.model_choices import MODEL_EFFICIENCY
 from eosparse.fitting.notices import warn_caller
-from eosparse.fitting.parameters import check_whole
 from eosparse.fitting.table_input import new_table, rows_in_memory, training_table
 from eosparse.models import ClusterModel, squared_distances
 from eosparse.rows import MemoryRows, as_float64, single_threaded_blas

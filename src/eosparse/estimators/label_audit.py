@@ -12,10 +12,9 @@ from sklearn.base import is_regressor
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.core import BoolArray, FloatArray, IntArray, check_choice, check_number
 from eosparse.estimators.classifier import EOSClassifier
 from eosparse.estimators.regressor import EOSRegressor
-from eosparse.fitting.parameters import check_choice, check_number
 from eosparse.inference import explain_labels, most_likely_wrong, rising_with
 
 COLUMNS = ("row", "given", "suggested", "weight", "probability_wrong", "is_issue")
@@ -101,7 +100,7 @@ def find_label_issues(
     >>> int(issues.table["row"].iloc[0])
     7
     """
-    check_number("fdr", fdr, 0.0, 1.0)
+    check_number("fdr", fdr, "(0, 1)")
     check_choice("task", task, ("auto", "classification", "regression"))
     options: dict[str, Any] = {
         "out_of_fold": True,

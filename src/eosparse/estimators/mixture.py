@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from eosparse.core import FloatArray
+from eosparse.core import FloatArray, check_whole
 from eosparse.estimators.weighs_rows import WeighsRows
 from eosparse.fitting.error_fit import ErrorFit
 from eosparse.fitting.model_choices import MODEL_EFFICIENCY, working_coordinates
-from eosparse.fitting.parameters import check_whole
 from eosparse.fitting.table_input import new_table, rows_in_memory, training_table
 from eosparse.inference import MixtureLaw
 from eosparse.models import Mixture, MixtureModel

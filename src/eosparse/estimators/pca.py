@@ -10,10 +10,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from eosparse.core import FloatArray
+from eosparse.core import FloatArray, check_whole
 from eosparse.estimators.weighs_rows import WeighsRows
 from eosparse.fitting.model_choices import MODEL_EFFICIENCY
-from eosparse.fitting.parameters import check_whole
 from eosparse.fitting.table_input import rows_in_memory, training_table
 from eosparse.inference import FittedGamma
 from eosparse.models import Plane, SubspaceModel

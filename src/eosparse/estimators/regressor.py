@@ -22,13 +22,22 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from eosparse.core import FloatArray, IntArray, alternate, optimal_weights, weighted_quantiles
+from eosparse.core import (
+    FloatArray,
+    IntArray,
+    alternate,
+    check_alpha,
+    check_choice,
+    check_number,
+    check_whole,
+    optimal_weights,
+    weighted_quantiles,
+)
 from eosparse.estimators.detector import EOSDetector
 from eosparse.estimators.notebook import SummaryMixin, weights_summary
 from eosparse.fitting.folds import fold_numbers, splits
 from eosparse.fitting.meta_input import checked_prior, checked_rows, last_step, spread
 from eosparse.fitting.notices import warn_unless_converged
-from eosparse.fitting.parameters import check_choice, check_number, check_whole
 from eosparse.fitting.weighted_fit import as_counts, fit_weighted, rows_of, weight_parameters
 from eosparse.models import (
     Fitted,
@@ -350,15 +359,14 @@ class EOSRegressor(SummaryMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimat
         return LinearRegression() if self.estimator is None else self.estimator
 
     def _check_parameters(self) -> None:
-        if self.alpha != np.inf:
-            check_number("alpha", self.alpha, 0.0, words=("auto",))
+        check_alpha(self.alpha)
         if not callable(self.loss):
             check_choice("loss", self.loss, ("squared", "absolute"))
         if not isinstance(self.out_of_fold, (bool, np.bool_)):
             check_choice("out_of_fold", self.out_of_fold, ("auto",))
         check_choice("start", self.start, ("robust", "plain"))
         check_whole("n_folds", self.n_folds, 2)
-        check_number("tol", self.tol, 0.0, with_low=True)
+        check_number("tol", self.tol, "[0, inf)")
         check_whole("max_iter", self.max_iter, 1, words=(None,))
 
     def __sklearn_tags__(self) -> Any:

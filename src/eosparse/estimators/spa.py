@@ -12,13 +12,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eosparse.core import FloatArray, Result
+from eosparse.core import FloatArray, Result, check_alpha, check_choice, check_number, check_whole
 from eosparse.estimators.notebook import SummaryMixin, weights_summary
 from eosparse.fitting.class_weights import grouped_weights, warn_of_lost_classes
 from eosparse.fitting.folds import fold_numbers
 from eosparse.fitting.meta_input import check_labels, checked_prior
 from eosparse.fitting.notices import warn_unless_converged
-from eosparse.fitting.parameters import check_choice, check_number, check_whole
 from eosparse.fitting.spa_fit import (
     FittedBoxes,
     LabelledTable,
@@ -338,13 +337,12 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
 
     def _check_parameters(self) -> None:
         check_whole("n_boxes", self.n_boxes, 1, words=("auto",))
-        check_number("epsilon_label", self.epsilon_label, 0.0, with_low=True)
-        check_number("epsilon_features", self.epsilon_features, 0.0, words=(None,))
-        if self.alpha != np.inf:
-            check_number("alpha", self.alpha, 0.0, words=("auto", None))
-        check_number("temperature", self.temperature, 0.0, words=("auto",))
+        check_number("epsilon_label", self.epsilon_label, "[0, inf)")
+        check_number("epsilon_features", self.epsilon_features, "(0, inf)", words=(None,))
+        check_alpha(self.alpha, words=("auto", None))
+        check_number("temperature", self.temperature, "(0, inf)", words=("auto",))
         check_whole("n_init", self.n_init, 1)
-        check_number("tol", self.tol, 0.0, with_low=True)
+        check_number("tol", self.tol, "[0, inf)")
         check_whole("max_iter", self.max_iter, 1)
         check_choice("affiliation", self.affiliation, ("soft", "hard"))
         check_choice("simplex", self.simplex, ("per-class", "single"))

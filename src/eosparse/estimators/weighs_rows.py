@@ -8,13 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eosparse.core import ErrorModel, FloatArray
+from eosparse.core import ErrorModel, FloatArray, check_alpha, check_number, check_whole
 from eosparse.estimators.notebook import SummaryMixin, flags_summary
 from eosparse.fitting.error_fit import ErrorFit
 from eosparse.fitting.gaussian_choices import FitOptions
 from eosparse.fitting.model_choices import fit_model
 from eosparse.fitting.notices import warn_unless_converged
-from eosparse.fitting.parameters import check_number, check_whole
 from eosparse.fitting.read_out import Judgement, Rule, read_out
 from eosparse.fitting.table_input import new_table
 from eosparse.rows import Table, as_float64
@@ -30,10 +29,10 @@ class WeighsRows(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklearn 
     max_iter: int
 
     def _check_parameters(self) -> None:
-        check_number("alpha", self.alpha, 0.0, words=("auto",))
-        check_number("efficiency", self.efficiency, 0.0, 1.0)
-        check_number("fdr", self.fdr, 0.0, 1.0)
-        check_number("tol", self.tol, 0.0, with_low=True)
+        check_alpha(self.alpha)
+        check_number("efficiency", self.efficiency, "(0, 1)")
+        check_number("fdr", self.fdr, "(0, 1)")
+        check_number("tol", self.tol, "[0, inf)")
         check_whole("max_iter", self.max_iter, 1)
 
     def _fit_to(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eosparse.core import Callback, FloatArray
+from eosparse.core import Callback, FloatArray, check_alpha, check_choice, check_number, check_whole
 from eosparse.fitting.gaussian_choices import FitOptions
 from eosparse.fitting.model_choices import NAMED_MODELS
 from eosparse.fitting.progress import Progress
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
 def fit_options(detector: EOSDetector, table: Table) -> FitOptions:
     """Check the parameters of the fit."""
     _check_model(detector)
-    check_number("alpha", detector.alpha, 0.0, words=("auto",))
-    check_number("shrinkage", detector.shrinkage, 0.0, 1.0, words=("auto",), with_low=True)
-    check_number("efficiency", detector.efficiency, 0.0, 1.0, words=(None,))
-    check_number("perplexity", detector.perplexity, 1.0, words=(None,))
-    check_number("tol", detector.tol, 0.0, with_low=True)
+    check_alpha(detector.alpha)
+    check_number("shrinkage", detector.shrinkage, "[0, 1)", words=("auto",))
+    check_number("efficiency", detector.efficiency, "(0, 1)", words=(None,))
+    check_number("perplexity", detector.perplexity, "(1, inf)", words=(None,))
+    check_number("tol", detector.tol, "[0, inf)")
     check_whole("max_iter", detector.max_iter, 1)
     if detector.callback is not None and not callable(detector.callback):
         raise ValueError(f"callback={detector.callback!r} must be callable or None.")
@@ -125,11 +124,10 @@ def _start(detector: EOSDetector, table: Table) -> str | FloatArray:
 
 def flagging_rule(detector: EOSDetector) -> Rule:
     """Return the one rule by which rows are flagged."""
-    check_number("fdr", detector.fdr, 0.0, 1.0)
-    check_number("level", detector.level, 0.0, 1.0, words=(None,))
-    check_number("weight_cut", detector.weight_cut, 0.0, words=(None,))
-    half = float(np.nextafter(0.5, 1.0))
-    check_number("contamination", detector.contamination, 0.0, half, words=(None,))
+    check_number("fdr", detector.fdr, "(0, 1)")
+    check_number("level", detector.level, "(0, 1)", words=(None,))
+    check_number("weight_cut", detector.weight_cut, "(0, inf)", words=(None,))
+    check_number("contamination", detector.contamination, "(0, 0.5]", words=(None,))
     given: dict[RuleKind, float | None] = {
         "level": detector.level,
         "weight_cut": detector.weight_cut,
@@ -140,51 +138,3 @@ def flagging_rule(detector: EOSDetector) -> Rule:
         names = " and ".join(rule.kind for rule in chosen)
         raise ValueError(f"{names} each decide which rows are flagged: give only one.")
     return chosen[0] if chosen else Rule("fdr", detector.fdr)
-
-
-def check_number(
-    name: str,
-    value: object,
-    low: float,
-    high: float = np.inf,
-    *,
-    words: tuple[str | None, ...] = (),
-    with_low: bool = False,
-) -> None:
-    """Raise unless value is one of some words, or a number in a range (open, but for with_low)."""
-    if not _is_within(value, Real, low, high, words, with_low):
-        bounds = f"a number in {'[' if with_low else '('}{low:g}, {high:g})"
-        raise ValueError(f"{name}={value!r} must be {bounds}{_or(words)}.")
-
-
-def check_whole(name: str, value: object, low: int, *, words: tuple[str | None, ...] = ()) -> None:
-    """Raise unless value is one of some words, or a whole number from low on."""
-    if not _is_within(value, Integral, low, np.inf, words, True):
-        bounds = f"a whole number in [{low}, inf)"
-        raise ValueError(f"{name}={value!r} must be {bounds}{_or(words)}.")
-
-
-def check_choice(name: str, value: object, options: tuple[str, ...]) -> None:
-    """Raise unless value is one of some words."""
-    if not isinstance(value, str) or value not in options:
-        raise ValueError(f"{name}={value!r} must be one of {options}.")
-
-
-def _is_within(
-    value: object,
-    kind: type,
-    low: float,
-    high: float,
-    words: tuple[str | None, ...],
-    with_low: bool,
-) -> bool:
-    if value is None or isinstance(value, str):
-        return value in words
-    if not isinstance(value, kind) or isinstance(value, (bool, np.bool_)):
-        return False
-    number = float(value)  # type: ignore[arg-type]  # a real number
-    return low < number < high or (with_low and number == low)
-
-
-def _or(words: tuple[str | None, ...]) -> str:
-    return "".join(f" or {word!r}" for word in words)

@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray
+from eosparse.core import FloatArray, IntArray, check_whole
 from eosparse.models.cluster_starts import cluster_starts
-from eosparse.models.given_numbers import check_whole
 from eosparse.models.lengths import squared_distances
 from eosparse.models.spa import sums_by_class
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eosparse.core import FloatArray, Moments, weighted_moments, weighted_quantiles
-from eosparse.models.given_numbers import check_whole
+from eosparse.core import FloatArray, Moments, check_whole, weighted_moments, weighted_quantiles
 from eosparse.models.lengths import nearest_half, squared_norms
 
 # A spread below this, relative to the mean, is rounding.

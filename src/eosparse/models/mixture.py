@@ -24,7 +24,15 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-from eosparse.core import CollapseError, FloatArray, Moments, weighted_moments, weighted_quantiles
+from eosparse.core import (
+    CollapseError,
+    FloatArray,
+    Moments,
+    check_number,
+    check_whole,
+    weighted_moments,
+    weighted_quantiles,
+)
 from eosparse.models.cluster_starts import cluster_starts
 from eosparse.models.efficiency import (
     coupling_for_efficiency,
@@ -32,7 +40,6 @@ from eosparse.models.efficiency import (
     largest_stable_coupling,
 )
 from eosparse.models.gaussian import Normal
-from eosparse.models.given_numbers import check_number, check_whole
 from eosparse.models.lengths import squared_distances
 
 
@@ -189,9 +196,9 @@ class MixtureModel:
 
     def _checked(self, n_rows: float) -> int:
         """Return the number of components, all numbers checked."""
-        check_number("target", self.target, 0, is_open=True)
+        check_number("target", self.target, "(0, inf)")
         if self.pseudo_mass is not None:
-            check_number("pseudo_mass", self.pseudo_mass, 0)
+            check_number("pseudo_mass", self.pseudo_mass, "[0, inf)")
         if self.n_components is None:
             return int(min(3, max(n_rows // 20, 1)))
         check_whole("n_components", self.n_components, 1)

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import eigh
 
-from eosparse.core import FloatArray, Moments, weighted_moments
-from eosparse.models.given_numbers import check_whole
+from eosparse.core import FloatArray, Moments, check_whole, weighted_moments
 from eosparse.models.lengths import lengths, nearest_half, spatial_median, squared_norms
 
 
