@@ -51,7 +51,7 @@ def unit(
 
 
 def _flagged(fit: GaussianFit, X: np.ndarray, fdr: float) -> np.ndarray:
-    distances = MemoryRows(X).mapped(fit.uncorrected_distances)
+    distances = MemoryRows(X).map(fit.uncorrected_distances)
     judge = read_out(fit, distances, Rule("fdr", fdr)).judge
     return Judgement(judge, "is_outlier").of(distances.values)
 

@@ -94,7 +94,7 @@ def check_error_model(
     bench.check_scaling()
     bench.check_prior_weights()
     bench.check_zero_weights()
-    if getattr(model, "is_exact", True):
+    if model.is_exact:
         bench.check_descent(n_steps)
 
 
@@ -117,15 +117,18 @@ class _Bench:
     rtol: float
 
     def check_members(self) -> None:
-        for member in ("errors", "statistics", "solve", "smallest_size"):
-            if not hasattr(self.model, member):
-                raise ModelCheckError("members", f"the model has no {member!r}.")
+        if not isinstance(self.model, ErrorModel):
+            raise ModelCheckError(
+                "members",
+                f"{type(self.model).__name__} is no error model: subclass "
+                "eosparse.models.TableModel, or eosparse.core.ErrorModel.",
+            )
 
     def check_errors(self) -> None:
         name = "one finite error per row"
         try:
             errors = self._errors(self.start)
-        except ValueError as error:  # CustomModel's own check
+        except ValueError as error:  # a model's own check
             raise ModelCheckError(name, str(error)) from error
         if errors.shape != (len(self.values),):
             raise ModelCheckError(

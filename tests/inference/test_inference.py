@@ -13,7 +13,7 @@ from eosparse.inference import (
     FittedGamma,
     ScaledF,
     SelfPull,
-    rejected_mass,
+    count_rejections,
 )
 
 
@@ -76,7 +76,7 @@ def counting(p_values, mass):
 @given(arrays(np.float64, st.integers(1, 50), elements=st.floats(1e-9, 1.0)), st.floats(0.01, 0.5))
 def test_counting_agrees_with_scipys_benjamini_hochberg(p_values, fdr):
     size = len(p_values)
-    rejected = rejected_mass(counting(p_values, np.ones(size)), float(size), fdr)
+    rejected = count_rejections(counting(p_values, np.ones(size)), float(size), fdr)
     adjusted = stats.false_discovery_control(p_values)
     # Equality of p and its bound is a matter of rounding: leave such draws out.
     if np.abs(adjusted - fdr).min() > 1e-9:
@@ -85,9 +85,9 @@ def test_counting_agrees_with_scipys_benjamini_hochberg(p_values, fdr):
 
 def test_rejected_rows_are_counted_by_their_mass():
     p_values, counts = np.array([0.001, 0.02, 0.03, 0.5]), np.array([2, 1, 3, 4])
-    weighted = rejected_mass(counting(p_values, counts.astype(float)), 10.0, 0.05)
+    weighted = count_rejections(counting(p_values, counts.astype(float)), 10.0, 0.05)
     repeated = np.repeat(p_values, counts)
-    assert weighted == rejected_mass(counting(repeated, np.ones(10)), 10.0, 0.05) == 6.0
+    assert weighted == count_rejections(counting(repeated, np.ones(10)), 10.0, 0.05) == 6.0
 
 
 def test_explanations_name_the_columns():

@@ -55,7 +55,7 @@ def test_blocks_cover_all_rows_in_order(table):
     assert len(blocks) == 2
     np.testing.assert_array_equal(np.concatenate([block for block, _ in blocks]), table)
     np.testing.assert_array_equal(np.concatenate([prior for _, prior in blocks]), np.arange(300.0))
-    np.testing.assert_array_equal(rows.mapped(lambda block: block[:, 1]).values, table[:, 1])
+    np.testing.assert_array_equal(rows.map(lambda block: block[:, 1]).values, table[:, 1])
     values, prior = rows.take(np.array([0, 298]))  # row 0 has no weight, and is not counted
     np.testing.assert_array_equal(values, table[[1, 299]])
     assert prior.tolist() == [1.0, 299.0]

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from eosparse import EOSDetector
 from eosparse.rows import side_by_side
-from eosparse.rows.side_by_side import each, folded, in_order, single_threaded_blas
+from eosparse.rows.parallel import map_parallel, folded, in_order, single_threaded_blas
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_results_that_nobody_wants_are_not_made():
 
 @pytest.mark.usefixtures("two_threads")
 def test_work_within_work_does_not_wait_for_itself():
-    found = each(lambda i: each(lambda j: 10 * i + j, range(5)), range(6))
+    found = map_parallel(lambda i: map_parallel(lambda j: 10 * i + j, range(5)), range(6))
     assert found == [[10 * i + j for j in range(5)] for i in range(6)]
 
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from eosparse.affinities.pairs import Nearest, PairErrors, blocks
 from eosparse.affinities.regularisation import Alpha, Perplexity
 from eosparse.core import FloatArray, IntArray, RowwiseWeights
-from eosparse.rows.side_by_side import each
+from eosparse.rows.parallel import map_parallel
 
 Matrix: TypeAlias = Any  # FloatArray, or csr_array on neighbours; SciPy's stubs keep them apart
 
@@ -58,7 +58,7 @@ def solved(nearest: Nearest, rule: Perplexity | Alpha) -> RowwiseWeights:
         weights[block], alphas[block] = found.weights, found.alphas
         entropies[block] = found.entropies
 
-    each(fill, blocks(*errors.shape))
+    map_parallel(fill, blocks(*errors.shape))
     return RowwiseWeights(alphas, weights, entropies)
 
 

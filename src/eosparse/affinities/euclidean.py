@@ -15,7 +15,7 @@ from eosparse.affinities.cells import LEAST_COLUMNS, LEAST_ROWS, Cells
 from eosparse.affinities.metrics import MetricErrors, neighbours
 from eosparse.affinities.pairs import Nearest, blocks
 from eosparse.core import BoolArray, FloatArray, IntArray
-from eosparse.rows.side_by_side import single_threaded_blas
+from eosparse.rows.parallel import single_threaded_blas
 
 EUCLIDEAN = frozenset({"sqeuclidean", "euclidean", "l2", "minkowski", "nan_euclidean"})
 ANGULAR = frozenset({"cosine", "correlation"})

@@ -11,7 +11,7 @@ from sklearn.neighbors import VALID_METRICS, NearestNeighbors
 
 from eosparse.affinities.pairs import Nearest, PairErrors, checked_rows
 from eosparse.core import FloatArray
-from eosparse.rows.side_by_side import single_threaded_blas
+from eosparse.rows.parallel import single_threaded_blas
 
 # These estimate a scale from the rows at hand, which in blocks are never all of them.
 RELATIVE = frozenset({"mahalanobis", "seuclidean"})

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from eosparse.core import FloatArray, IntArray
-from eosparse.rows.side_by_side import each
+from eosparse.rows.parallel import map_parallel
 
 Value = TypeVar("Value")
 
@@ -120,7 +120,7 @@ class PairErrors(ABC):
 
     def over(self, parts: list[slice], function: Callable[[slice], Value]) -> list[Value]:
         """Apply a function that needs errors to blocks."""
-        return each(function, parts) if self.is_side_by_side else list(map(function, parts))
+        return map_parallel(function, parts) if self.is_side_by_side else list(map(function, parts))
 
 
 def checked_rows(

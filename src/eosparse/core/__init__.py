@@ -1,32 +1,24 @@
 """The paper itself: the closed form and the one loop."""
 
-from eosparse.core.acceleration import Foresees, Foresight, foreseen
 from eosparse.core.alternation import (
     Callback,
-    CollapseError,
     DescentError,
-    ErrorModel,
     Iteration,
-    Mergeable,
     Result,
-    Rows,
     State,
-    Statistics,
     Status,
-    Strata,
-    Visit,
     alternate,
-    counts,
-    fold_blocks,
     solve_from_prior,
     visit,
 )
 from eosparse.core.arrays import BoolArray, FloatArray, IntArray
-from eosparse.core.moments import (
-    Moments,
-    centred_moments,
-    has_lost_digits,
-    weighted_moments,
+from eosparse.core.model import CollapseError, ErrorModel, Foresight, Statistics, Visit
+from eosparse.core.moments import Moments, centred_moments, has_lost_digits, weighted_moments
+from eosparse.core.notices import (
+    DegenerateDataWarning,
+    LostClassWarning,
+    MaskingWarning,
+    warn_caller,
 )
 from eosparse.core.numbers import check_alpha, check_choice, check_number, check_whole
 from eosparse.core.path import alpha_path, longest_plateau
@@ -36,20 +28,23 @@ from eosparse.core.perplexity import (
     rowwise_weights,
     rowwise_weights_for_perplexity,
 )
-from eosparse.core.quantiles import centre_and_spread, weighted_quantiles
-from eosparse.core.weights import OptimalWeights, WeightSummary, mixed, optimal_weights
+from eosparse.core.quantiles import centre_and_spread, chi_squared_quantile, weighted_quantiles
+from eosparse.core.rows import Mergeable, Rows, Strata, fold_blocks, has_mass
+from eosparse.core.weights import OptimalWeights, WeightSummary, optimal_weights
 
 __all__ = [
     "BoolArray",
     "Callback",
     "CollapseError",
+    "DegenerateDataWarning",
     "DescentError",
     "ErrorModel",
     "FloatArray",
-    "Foresees",
     "Foresight",
     "IntArray",
     "Iteration",
+    "LostClassWarning",
+    "MaskingWarning",
     "Mergeable",
     "Moments",
     "OptimalWeights",
@@ -71,17 +66,17 @@ __all__ = [
     "check_choice",
     "check_number",
     "check_whole",
-    "counts",
+    "chi_squared_quantile",
     "fold_blocks",
-    "foreseen",
     "has_lost_digits",
+    "has_mass",
     "longest_plateau",
-    "mixed",
     "optimal_weights",
     "rowwise_weights",
     "rowwise_weights_for_perplexity",
     "solve_from_prior",
     "visit",
+    "warn_caller",
     "weighted_moments",
     "weighted_quantiles",
 ]

@@ -1,29 +1,26 @@
 """Algorithm 1 of the paper: alternate the closed form and a weighted fit until nothing changes.
 
-This is the only loop of the library. It knows neither what an error is (that is the error model's
-subject) nor where the rows live (that is the storage's): each iteration visits every row once and
-keeps one `Visit`, whose parts merge, so that rows may come in blocks, in any order, from anywhere.
+This is the only loop of the library. It knows neither what an error is (that is the model's
+subject) nor where the rows are stored: each step visits every row once and keeps one `Visit`, whose
+parts merge, so rows may come in blocks, in any order, from anywhere.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import reduce
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from eosparse.core.acceleration import foreseen
 from eosparse.core.arrays import FloatArray
-from eosparse.core.weights import WeightSummary, mixed, optimal_weights
+from eosparse.core.model import CollapseError, ErrorModel, Stats, Visit
+from eosparse.core.rows import Rows, Strata
+from eosparse.core.weights import WeightSummary
 
 Theta = TypeVar("Theta")
 Block = TypeVar("Block")
-BlockIn = TypeVar("BlockIn", contravariant=True)
-BlockOut = TypeVar("BlockOut", covariant=True)
 
 
 class Status(StrEnum):
@@ -35,139 +32,63 @@ class Status(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-class CollapseError(ValueError):
-    """The weights gathered on too few rows: there is no answer at this alpha."""
-
-
 class DescentError(RuntimeError):
-    """The objective rose: the error model's weighted fit does not minimise its own error."""
-
-
-class Mergeable(Protocol):
-    """What some rows leave behind; that of disjoint rows merges by ``+``, in any order."""
-
-    def __add__(self, other: Self, /) -> Self: ...
-
-
-Part = TypeVar("Part", bound=Mergeable)
-
-
-class Statistics(Mergeable, Protocol):
-    """Sums over rows that a weighted fit needs."""
-
-    def scaled(self, factor: float, /) -> Self:
-        """Return the same statistics had every weight been multiplied by `factor`."""
-        ...
-
-
-Stats = TypeVar("Stats", bound=Statistics)
-
-
-class ErrorModel(Protocol[BlockIn, Theta, Stats]):
-    """What one needs to write to use EOS with a new error function.
-
-    `solve` must minimise ``Σ w_t g(x_t, θ)`` over θ, or at least not raise it. Where the weighted
-    rows determine no θ, raise a `CollapseError`. A model that cannot promise descent, such as one
-    around a penalised or randomised learner, has an attribute `is_exact` that is False: a step
-    that does not descend then ends the alternation at the state before it.
-
-    Three methods are optional. ``look(block, theta)`` returns the errors together with a function
-    from weights to statistics, where both share work. ``sweep(block, prior, theta, alpha)`` returns
-    the `Visit` of a block, made in some faster way, or None. ``foresee`` is `Foresees`.
-    """
-
-    @property
-    def smallest_size(self) -> float:
-        """Effective number of rows below which a solution counts as collapsed."""
-        ...
-
-    def errors(self, block: BlockIn, theta: Theta, /) -> FloatArray:
-        """Return the error g(x_t, θ) of each row of the block."""
-        ...
-
-    def statistics(self, block: BlockIn, weights: FloatArray, theta: Theta, /) -> Stats:
-        """Return the weighted sums over the block; θ is the one that the errors belong to."""
-        ...
-
-    def solve(self, statistics: Stats, /) -> Theta:
-        """Return the θ that fits the weighted rows."""
-        ...
-
-
-class Rows(Protocol[BlockOut]):
-    """Where the rows live: something that visits them in blocks, each with its prior weights."""
-
-    def fold(self, kernel: Callable[[BlockOut, FloatArray | None], Part], /) -> Part:
-        """Apply a kernel to every block once, and merge what it returns by ``+``.
-
-        Prior weights of None stand for ones. Blocks whose rows all have prior weight zero are
-        left out: they count for nothing.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class Strata(Generic[BlockOut]):
-    """Rows in groups, such as classes, each of which keeps its share of the weight.
-
-    The weights minimise the same objective under that constraint: one simplex per group.
-    """
-
-    parts: tuple[Rows[BlockOut], ...]
-    shares: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Visit(Generic[Stats]):
-    """What one pass over some rows leaves behind; visits of disjoint rows merge by ``+``."""
-
-    summary: WeightSummary
-    statistics: Stats
-
-    def __add__(self, other: Visit[Stats]) -> Visit[Stats]:
-        mine = self.statistics.scaled(self.summary.share_beside(other.summary))
-        theirs = other.statistics.scaled(other.summary.share_beside(self.summary))
-        return Visit(self.summary + other.summary, mine + theirs)
+    """The objective rose: the weighted fit of the error model does not minimise its error."""
 
 
 @dataclass(frozen=True)
 class State(Generic[Theta]):
-    """Where an alternation stands between two passes: all that is needed to go on.
+    """An alternation between two passes: everything needed to resume it.
 
     Attributes
     ----------
     theta : Theta
         The θ to visit next.
     plain : Theta or None
-        The θ to visit instead, should that one not descend.
+        The θ to visit instead, if the objective does not fall at `theta`.
     objective_history : tuple of float
-        The objective after each pass so far that was not taken back.
+        The objective after each accepted pass.
     n_iter : int
-        Passes over the rows so far.
+        Passes over the rows so far, rejected ones included.
+    reached : Theta or None
+        The θ of the last accepted pass; None before the first.
+    summary : WeightSummary or None
+        Its weights.
+    fall : float
+        Approximate fall of the objective in the next step; NaN if unknown.
+    target : float
+        The fall at which the alternation ends.
+    status : Status or None
+        How the alternation ended; None while it goes on.
     """
 
     theta: Theta
     plain: Theta | None = None
     objective_history: tuple[float, ...] = ()
     n_iter: int = 0
+    reached: Theta | None = None
+    summary: WeightSummary | None = None
+    fall: float = float("nan")
+    target: float = 0.0
+    status: Status | None = None
 
 
 @dataclass(frozen=True)
 class Iteration(Generic[Theta]):
-    """What a callback sees after each pass; it returns True to stop the alternation.
+    """What a callback receives after each accepted pass; it returns True to stop.
 
     Attributes
     ----------
     number : int
         Passes over the rows so far.
     alpha, objective, effective_size, theta
-        Regularisation, objective, Kish's size and θ of this pass.
+        Regularisation, objective, Kish's effective size and θ of this pass.
     fall : float
-        By how much the next step will lower the objective, about; NaN if the model cannot tell.
+        Approximate fall of the objective in the next step; NaN if the model cannot tell.
     target : float
         The fall at which the alternation ends.
     resume : State or None
-        Where to go on; None after the last pass.
+        Pass it to `alternate` to resume from here; None after the last pass.
     """
 
     number: int
@@ -185,7 +106,7 @@ Callback = Callable[[Iteration[Any]], bool | None]
 
 @dataclass(frozen=True)
 class Result(Generic[Theta]):
-    """The outcome of one alternation.
+    """The outcome of an alternation.
 
     Attributes
     ----------
@@ -194,13 +115,13 @@ class Result(Generic[Theta]):
     alpha : float
         Regularisation.
     objective_history : tuple of float
-        The objective at each θ, never rising.
+        The objective after each accepted pass, never rising.
     n_iter : int
-        Number of passes over the rows, those taken back included.
+        Passes over the rows, rejected ones included.
     effective_size : float
-        Kish's effective number of rows at the last θ; NaN where that had no errors.
+        Kish's effective number of rows at the last θ; NaN if that θ has no errors.
     perplexity : float
-        The same by entropy.
+        The effective number of rows by entropy.
     last : Theta
         The last θ visited, whatever the status. Use `theta` for an answer.
     """
@@ -215,7 +136,7 @@ class Result(Generic[Theta]):
 
     @property
     def theta(self) -> Theta:
-        """The parameters found; an error if the alternation collapsed."""
+        """The parameters found; raises a `CollapseError` if the alternation collapsed."""
         if self.status is Status.COLLAPSED:
             what = f"the weights gathered on {self.effective_size:.3g} effective rows"
             if np.isnan(self.effective_size):
@@ -230,58 +151,6 @@ class Result(Generic[Theta]):
     def objective(self) -> float:
         """The objective at the last θ."""
         return self.objective_history[-1]
-
-
-def visit(
-    model: ErrorModel[Block, Theta, Stats],
-    rows: Rows[Block] | Strata[Block],
-    theta: Theta,
-    alpha: float,
-) -> Visit[Stats]:
-    """Errors, weights and statistics of all rows at θ, in one pass."""
-    if isinstance(rows, Strata):
-        return _mixed([visit(model, part, theta, alpha) for part in rows.parts], rows.shares)
-
-    sweep: Callable[..., Visit[Stats] | None] = getattr(model, "sweep", lambda *_: None)
-
-    def one(block: Block, prior: FloatArray | None) -> Visit[Stats]:
-        swept = sweep(block, prior, theta, alpha)
-        if swept is not None:
-            return swept
-        errors, statistics = _look(model, block, theta)
-        solution = optimal_weights(errors, alpha, prior)
-        return Visit(solution.summary, statistics(solution.weights))
-
-    return rows.fold(one)
-
-
-def _look(
-    model: ErrorModel[Block, Theta, Stats], block: Block, theta: Theta
-) -> tuple[FloatArray, Callable[[FloatArray], Stats]]:
-    """Return the errors of a block, and its statistics as a function of weights."""
-    if hasattr(model, "look"):
-        looked: tuple[FloatArray, Callable[[FloatArray], Stats]] = model.look(block, theta)
-        return looked
-    return model.errors(block, theta), lambda weights: model.statistics(block, weights, theta)
-
-
-def _mixed(visits: list[Visit[Stats]], shares: tuple[float, ...]) -> Visit[Stats]:
-    statistics = (part.statistics.scaled(share) for part, share in zip(visits, shares, strict=True))
-    return Visit(mixed([part.summary for part in visits], shares), reduce(operator.add, statistics))
-
-
-def solve_from_prior(model: ErrorModel[Block, Theta, Stats], rows: Rows[Block]) -> Theta:
-    """Return the θ-step from the prior weights, such as random ones: how the paper starts.
-
-    For models whose statistics do not depend on θ.
-    """
-
-    def one(block: Block, prior: FloatArray | None) -> Stats:
-        size = len(block)  # type: ignore[arg-type]  # a block is a sequence of rows
-        weights = np.ones(size) if prior is None else prior
-        return model.statistics(block, weights, None)  # type: ignore[arg-type]
-
-    return model.solve(rows.fold(one))
 
 
 def alternate(
@@ -302,170 +171,178 @@ def alternate(
     model : ErrorModel
         The error function and its weighted fit.
     rows : Rows or Strata
-        The data, in blocks; with strata, each keeps its share of the weight.
+        The data, in blocks; with strata, each group keeps its share of the weight.
     alpha : float
         Regularisation; infinity is ordinary, unweighted learning.
     start : Theta or State
-        Start; `solve_from_prior` makes one from weights. A state is gone on from.
+        Where to start; `solve_from_prior` turns weights into a θ. Pass a `State` to resume.
     tol : float, default=1e-12
-        Stop when the objective falls by no more than ``tol * max(1, |objective|)``, or would do so
-        in the next step, where the model can foresee that.
+        Stop when the objective falls by no more than ``tol * max(1, |objective|)``, or is foreseen
+        to do so in the next step.
     max_iter : int, default=1000
-        Most passes over the rows.
+        Maximum number of passes over the rows.
     callback : callable, optional
-        Called with an `Iteration` after each pass that is not taken back; returning True stops.
+        Called with an `Iteration` after each accepted pass. Return True to stop.
     accelerate : bool, default=True
         Extrapolate the steps of models that can; a step that does not descend is taken back.
 
     Returns
     -------
     Result
-        An interrupt (Ctrl-C) or a callback's True ends with the state reached so far.
+        After an interrupt (Ctrl-C) or a callback's True, the state reached so far.
 
     Raises
     ------
     DescentError
         If the objective rises by more than rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import alternate
+    >>> from eosparse.models import ClusterModel
+    >>> from eosparse.rows import MemoryRows
+    >>> rows = MemoryRows(np.array([[0.0], [1.0], [2.0], [90.0]]))
+    >>> alternate(ClusterModel(1), rows, alpha=5.0, start=np.array([[3.0]])).theta.round(6)
+    array([[1.]])
     """
+    loop = _Alternation(model, rows, alpha, tol, max_iter, accelerate)
     state = start if isinstance(start, State) else State(start)
-    history = list(state.objective_history)
-    theta, plain, n_passes = state.theta, state.plain, state.n_iter
-    reached, summary = theta, None
-    is_exact: bool = getattr(model, "is_exact", True)
-
-    def ended(status: Status) -> Result[Theta]:
-        size = (summary.kish_size, summary.perplexity) if summary else (np.nan, np.nan)
-        return Result(status, alpha, tuple(history), n_passes, *size, reached)
-
     try:
-        for n_passes in range(state.n_iter + 1, max(max_iter, state.n_iter + 1) + 1):
-            passed = _visit_or_none(model, rows, theta, alpha)
-            if history and not _descends(passed, model.smallest_size, history[-1]):
-                if plain is not None:
-                    theta, plain = plain, None
-                    continue
-                if not is_exact or _is_rounding(passed, model.smallest_size, history[-1]):
-                    return ended(Status.CONVERGED)
-            if passed is None or passed.summary.kish_size < model.smallest_size:
-                summary, reached = passed.summary if passed else None, theta
-                return ended(Status.COLLAPSED)
-            history.append(passed.summary.objective)
-            summary, reached = passed.summary, theta
-            target = tol * max(1.0, abs(history[-1]))
-            has_settled = _has_settled(history, target)
-            step: _Step[Theta] | None = None
-            if not has_settled and n_passes < max_iter:  # a further step would never be visited
-                step = _next(model, theta, passed.statistics, alpha, accelerate)
-                has_settled = step.fall <= target
-            iteration = Iteration(
-                number=n_passes,
-                alpha=alpha,
-                objective=history[-1],
-                effective_size=passed.summary.kish_size,
-                theta=theta,
-                fall=np.nan if step is None else step.fall,
-                target=target,
-                resume=None if has_settled else _resumption(step, history, n_passes),
-            )
-            stopped = callback is not None and callback(iteration)
-            if has_settled:
-                return ended(Status.CONVERGED)
-            if stopped:
-                return ended(Status.INTERRUPTED)
-            if step is not None:
-                theta, plain = step.theta, step.plain
-    except CollapseError:
-        summary = None
-        return ended(Status.COLLAPSED)
+        while state.status is None:
+            before, state = state, loop.step(state)
+            is_accepted = len(state.objective_history) > len(before.objective_history)
+            if callback is None or not is_accepted or state.status is Status.COLLAPSED:
+                continue
+            if callback(loop.describe(state)) and state.status is not Status.CONVERGED:
+                state = replace(state, status=Status.INTERRUPTED)
     except KeyboardInterrupt:
-        if summary is None:
+        if state.summary is None:
             raise
-        return ended(Status.INTERRUPTED)
-    return ended(Status.MAX_ITER)
+        state = replace(state, status=Status.INTERRUPTED)
+    return loop.conclude(state)
 
 
-def _visit_or_none(
+@dataclass(frozen=True)
+class _Alternation(Generic[Block, Theta, Stats]):
+    model: ErrorModel[Block, Theta, Stats]
+    rows: Rows[Block] | Strata[Block]
+    alpha: float
+    tol: float
+    max_iter: int
+    accelerate: bool
+
+    def step(self, state: State[Theta]) -> State[Theta]:
+        """Visit all rows at the state's θ; accept it, or take it back."""
+        state = replace(state, n_iter=state.n_iter + 1)
+        summary, statistics = None, None
+        try:
+            passed = visit(self.model, self.rows, state.theta, self.alpha)
+            summary, statistics = passed.summary, passed.statistics
+        except CollapseError:  # θ has no errors
+            pass
+        holds = summary is not None and summary.kish_size >= self.model.smallest_size
+        if state.objective_history:
+            before, now = state.objective_history[-1], summary.objective if summary else np.inf
+            if not (holds and now <= before):
+                if state.plain is not None:
+                    return self._end_at_limit(replace(state, theta=state.plain, plain=None))
+                if not self.model.is_exact or (holds and _is_rounding(before, now)):
+                    return replace(state, status=Status.CONVERGED)
+        state = replace(state, reached=state.theta, summary=summary)
+        if not holds or summary is None or statistics is None:
+            return replace(state, status=Status.COLLAPSED)
+        history = (*state.objective_history, summary.objective)
+        return self._go_on(replace(state, objective_history=history), statistics)
+
+    def _go_on(self, state: State[Theta], statistics: Stats) -> State[Theta]:
+        """Choose the θ to visit next, or end."""
+        theta, history = state.theta, state.objective_history
+        target = self.tol * max(1.0, abs(history[-1]))
+        state = replace(state, fall=np.nan, target=target)
+        if len(history) > 1 and history[-2] - history[-1] <= target:
+            return replace(state, status=Status.CONVERGED)
+        if state.n_iter >= self.max_iter:  # a further step would never be visited
+            return replace(state, status=Status.MAX_ITER)
+        try:
+            solved = self.model.solve(statistics)
+            foresight = self.model.foresee(theta, solved, self.alpha)
+        except CollapseError:
+            return replace(state, summary=None, status=Status.COLLAPSED)
+        if foresight is None:
+            return replace(state, theta=solved, plain=None)
+        status = Status.CONVERGED if foresight.fall <= target else None
+        if foresight.further is None or not self.accelerate:
+            return replace(state, theta=solved, plain=None, fall=foresight.fall, status=status)
+        return replace(
+            state, theta=foresight.further, plain=solved, fall=foresight.fall, status=status
+        )
+
+    def _end_at_limit(self, state: State[Theta]) -> State[Theta]:
+        is_last = state.n_iter >= self.max_iter
+        return replace(state, status=Status.MAX_ITER) if is_last else state
+
+    def describe(self, state: State[Theta]) -> Iteration[Any]:
+        """Return what a callback sees of an accepted pass."""
+        return Iteration(
+            number=state.n_iter,
+            alpha=self.alpha,
+            objective=state.objective_history[-1],
+            effective_size=np.nan if state.summary is None else state.summary.kish_size,
+            theta=state.reached,
+            fall=state.fall,
+            target=state.target,
+            resume=state if state.status is None else None,
+        )
+
+    def conclude(self, state: State[Theta]) -> Result[Theta]:
+        """Return the outcome of a state that has ended."""
+        assert state.status is not None
+        summary = state.summary
+        return Result(
+            status=state.status,
+            alpha=self.alpha,
+            objective_history=state.objective_history,
+            n_iter=state.n_iter,
+            effective_size=np.nan if summary is None else summary.kish_size,
+            perplexity=np.nan if summary is None else summary.perplexity,
+            last=state.theta if state.reached is None else state.reached,
+        )
+
+
+def visit(
     model: ErrorModel[Block, Theta, Stats],
     rows: Rows[Block] | Strata[Block],
     theta: Theta,
     alpha: float,
-) -> Visit[Stats] | None:
-    """Visit the rows; None if θ has no errors."""
-    try:
-        return visit(model, rows, theta, alpha)
-    except CollapseError:
-        return None
+) -> Visit[Stats]:
+    """Return summary and statistics of all rows at θ, in one pass."""
+    merged: Visit[Stats] = rows.fold(lambda block, prior: model.visit(block, prior, theta, alpha))
+    return merged
 
 
-def _descends(passed: Visit[Stats] | None, smallest_size: float, objective: float) -> bool:
-    """Whether a step that may not descend is worth keeping."""
-    if passed is None or passed.summary.kish_size < smallest_size:
-        return False
-    return passed.summary.objective <= objective
+def solve_from_prior(model: ErrorModel[Block, Theta, Stats], rows: Rows[Block]) -> Theta:
+    """Return the θ-step from the prior weights, such as random ones, as the paper starts.
 
+    For models whose statistics do not depend on θ.
+    """
 
-@dataclass(frozen=True)
-class _Step(Generic[Theta]):
-    theta: Theta
-    plain: Theta | None
-    fall: float
+    def sum_up(block: Block, prior: FloatArray | None) -> Stats:
+        weights = np.ones(len(block)) if prior is None else prior  # type: ignore[arg-type]
+        return model.statistics(block, weights, None)  # type: ignore[arg-type]
 
-
-def _next(
-    model: ErrorModel[Block, Theta, Stats],
-    theta: Theta,
-    statistics: Stats,
-    alpha: float,
-    accelerate: bool,
-) -> _Step[Theta]:
-    """Return the θ to visit next, the plain step if that is an extrapolated one, and the fall."""
-    solved = model.solve(statistics)
-    foresight = foreseen(model, theta, solved, alpha)
-    if foresight is None:
-        return _Step(solved, None, np.nan)
-    if foresight.further is None or not accelerate:
-        return _Step(solved, None, foresight.fall)
-    return _Step(foresight.further, solved, foresight.fall)
-
-
-def _resumption(
-    step: _Step[Theta] | None, history: list[float], n_passes: int
-) -> State[Theta] | None:
-    if step is None:
-        return None
-    return State(step.theta, step.plain, tuple(history), n_passes)
+    return model.solve(rows.fold(sum_up))
 
 
 # Rounding in the errors of badly conditioned data, relative to the objective.
 _ROUNDING = 1e-8
 
 
-def _is_rounding(passed: Visit[Stats] | None, smallest_size: float, before: float) -> bool:
-    """Whether a rise of the objective is one of rounding; a larger one is an error."""
-    if passed is None or passed.summary.kish_size < smallest_size:
-        return False
-    now = passed.summary.objective
+def _is_rounding(before: float, now: float) -> bool:
+    """Whether a rise of the objective is mere rounding; a larger one is an error."""
     if now - before > _ROUNDING * max(1.0, abs(now)):
         raise DescentError(
             f"the objective rose from {before!r} to {now!r}: the error model's solve() does not "
             "minimise its weighted errors."
         )
     return True
-
-
-def _has_settled(history: list[float], target: float) -> bool:
-    """Whether the last fall is within the target."""
-    return len(history) > 1 and history[-2] - history[-1] <= target
-
-
-def fold_blocks(
-    blocks: Iterable[tuple[Block, FloatArray | None]],
-    kernel: Callable[[Block, FloatArray | None], Part],
-) -> Part:
-    """Fold blocks one after the other: the simplest way to implement `Rows.fold`."""
-    return reduce(operator.add, (kernel(b, prior) for b, prior in blocks if counts(prior)))
-
-
-def counts(prior: FloatArray | None) -> bool:
-    """Whether any row of a block counts."""
-    return prior is None or bool(np.any(prior > 0))

@@ -8,16 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist, squareform
 
-from eosparse.core.alternation import (
-    Block,
-    ErrorModel,
-    Result,
-    Rows,
-    Stats,
-    Status,
-    Theta,
-    alternate,
-)
+from eosparse.core.alternation import Block, Result, Status, Theta, alternate
+from eosparse.core.model import ErrorModel, Stats
+from eosparse.core.rows import Rows
 
 
 def alpha_path(
@@ -29,7 +22,7 @@ def alpha_path(
     tol: float = 1e-12,
     max_iter: int = 1000,
 ) -> list[Result[Theta]]:
-    """Solve for each alpha from the solution of the one before; end at a collapse or interrupt.
+    """Solve for each alpha from the previous solution; stop at a collapse or an interrupt.
 
     The last result is kept whatever its status, so that the path shows how it ended.
     """

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eosparse.core.arrays import BoolArray, FloatArray, IntArray
-from eosparse.core.weights import checked
+from eosparse.core.weights import check_errors
 
 _HUGE, _SMALLEST = 1e307, 5e-324
 # Below this exp underflows, at five times the cost; a weight so small is set to zero in the end.
@@ -156,7 +156,7 @@ def alpha_for_perplexity(
     >>> round(optimal_weights(errors, alpha).perplexity, 6)
     2.5
     """
-    g, log_prior = checked(errors, 1.0, prior)
+    g, log_prior = check_errors(errors, 1.0, prior)
     u = np.ones_like(g) if log_prior is None else np.exp(log_prior)
     present = u > 0
     # The gap between errors near the largest float would overflow.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import gammaincinv, ndtri
 
 from eosparse.core.arrays import FloatArray
 
@@ -50,3 +50,14 @@ def centre_and_spread(values: FloatArray, mass: FloatArray) -> tuple[FloatArray,
         low, high = weighted_quantiles(values[:, tied], mass, (tail, 1 - tail))
         spread[tied] = (high - low) / (2 * ndtri(1 - tail))
     return centre, spread
+
+
+def chi_squared_quantile(level: float, degrees: float) -> float:
+    """Return the quantile of a χ² law, without the slow import of `scipy.stats`.
+
+    Examples
+    --------
+    >>> round(chi_squared_quantile(0.99, 2), 3)
+    9.21
+    """
+    return float(2 * gammaincinv(degrees / 2, level))

@@ -1,14 +1,14 @@
 """The closed form: from errors to weights.
 
-For errors g_t, prior weights u_t and a regularisation alpha > 0, the weights that solve
+For errors g_t, prior weights u_t and a regularisation α > 0, the weights that solve
 
     minimise  L(w) = Σ w_t g_t + α Σ w_t log(w_t / u_t)    over the simplex
 
 are ``w_t = u_t exp(-g_t / α) / Z`` with ``Z = Σ u_t exp(-g_t / α)``, and at that minimum
-``L = -α log Z``: the objective comes free with the weights, and is defined nowhere else.
-Without a prior, u_t = 1. A prior of k equals the same row k times. An infinite alpha is ordinary
+``L = -α log Z``: the objective comes with the weights for free, and this is its only definition.
+Without a prior, u_t = 1. A prior of k equals the same row k times. An infinite α is ordinary
 learning: w = u / Σ u, and the objective is the weighted mean of the errors, without the entropy,
-which is constant then.
+which is then constant.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from eosparse.core.arrays import FloatArray
 
 @dataclass(frozen=True)
 class WeightSummary:
-    """What a set of optimal weights comes to; summaries of disjoint rows merge by ``+``.
+    """Summary of a set of optimal weights; summaries of disjoint rows merge by ``+``.
 
     Attributes
     ----------
     alpha : float
-        The regularisation the weights belong to.
+        Regularisation at which the weights are optimal.
     objective : float
         ``-α log Z``, the minimum over the simplex.
     mass : float
-        ``Σ u``, the rows that they stand for.
+        ``Σ u``, the number of rows that the weights stand for.
     entropy : float
         ``-Σ w log(w / u)``.
     squares : float
@@ -58,7 +58,7 @@ class WeightSummary:
         return 1.0 / self.squares
 
     def share_beside(self, other: WeightSummary) -> float:
-        """Part of the total weight that these rows keep when `other` rows join them."""
+        """Return the share of the weight that these rows keep when `other` rows join them."""
         if np.isinf(self.alpha):
             return self.mass / (self.mass + other.mass)
         with np.errstate(over="ignore"):
@@ -66,23 +66,22 @@ class WeightSummary:
 
     def __add__(self, other: WeightSummary) -> WeightSummary:
         mine, theirs = self.share_beside(other), other.share_beside(self)
-        return replace(mixed([self, other], [mine, theirs]), objective=self._joined(other, mine))
-
-    def _joined(self, other: WeightSummary, share: float) -> float:
-        """Return the objective of the rows of both."""
+        merged = mix_summaries([self, other], [mine, theirs])
         if np.isinf(self.alpha):
-            return share * self.objective + (1.0 - share) * other.objective
-        low, high = sorted((self.objective, other.objective))
-        with np.errstate(over="ignore"):
-            gap = np.exp(-(np.float64(high) - low) / self.alpha)
-        return float(low - self.alpha * np.log1p(gap))
+            objective = mine * self.objective + (1.0 - mine) * other.objective
+        else:  # -α log(Z + Z'), without leaving logarithms
+            low, high = sorted((self.objective, other.objective))
+            with np.errstate(over="ignore"):
+                gap = np.exp(-(np.float64(high) - low) / self.alpha)
+            objective = float(low - self.alpha * np.log1p(gap))
+        return replace(merged, objective=objective)
 
 
-def mixed(summaries: Sequence[WeightSummary], shares: Sequence[float]) -> WeightSummary:
+def mix_summaries(summaries: Sequence[WeightSummary], shares: Sequence[float]) -> WeightSummary:
     """Summarise groups of rows that keep given shares of the weight, which sum to one.
 
-    The minimum over weights with these shares; with the shares that the errors themselves would
-    give, the minimum over the whole simplex.
+    The objective is the minimum over weights with these shares. With the shares that the errors
+    themselves would give, it is the minimum over the whole simplex.
     """
     alpha = summaries[0].alpha
     parts = list(zip(summaries, np.asarray(shares, dtype=np.float64), strict=True))
@@ -99,20 +98,13 @@ def mixed(summaries: Sequence[WeightSummary], shares: Sequence[float]) -> Weight
 
 @dataclass(frozen=True)
 class OptimalWeights:
-    """The minimiser of the entropic objective: weights, their logarithms and their summary.
+    """The minimiser of the entropic objective, and its summary.
 
-    A weight too small for a float is a correct zero; its logarithm is still finite.
+    A weight too small for a float is a correct zero.
     """
 
-    tilted_prior: FloatArray
     weights: FloatArray
     summary: WeightSummary
-    log_mass: float
-
-    @property
-    def log_weights(self) -> FloatArray:
-        """Logarithms of the weights."""
-        return self.tilted_prior - self.log_mass
 
     @property
     def objective(self) -> float:
@@ -140,10 +132,10 @@ def optimal_weights(
     errors : array-like of shape (n_samples,)
         Error g_t of each row; finite, of any sign and size.
     alpha : float
-        Regularisation, positive. Large values weigh all rows alike, infinity exactly so; small
-        ones keep the best.
+        Regularisation, positive. Large values give all rows similar weights, infinity equal ones;
+        small values keep only the rows with the smallest errors.
     prior : array-like of shape (n_samples,), optional
-        Non-negative prior weights u_t, not all zero.
+        Non-negative prior weights u_t, not all zero. Ones by default.
 
     Returns
     -------
@@ -158,13 +150,13 @@ def optimal_weights(
     >>> round(solution.perplexity, 3)
     2.0
     """
-    g, log_prior = checked(errors, alpha, prior)
+    g, log_prior = check_errors(errors, alpha, prior)
     lowest = (g if log_prior is None else g[np.isfinite(log_prior)]).min()
-    # Differences of errors near the largest float may overflow: infinitely worse, weight zero.
+    # Differences of huge errors may overflow to -inf, which correctly gives a weight of zero.
     with np.errstate(over="ignore"):
         tilt = (lowest - g) / alpha
     if log_prior is not None:
-        # Only rows without prior weight can be better than the best that counts.
+        # Rows with a prior weight of zero may have smaller errors than the best row that counts.
         np.minimum(tilt, 0.0, out=tilt)
     scaled = tilt if log_prior is None else tilt + log_prior
     peak = 0.0 if log_prior is None else float(scaled.max())
@@ -184,17 +176,17 @@ def optimal_weights(
         entropy=entropy,
         squares=float(weights @ single),
     )
-    return OptimalWeights(scaled, weights, summary, log_mass)
+    return OptimalWeights(weights, summary)
 
 
-# Weights whose logarithm is lower than this are zero.
+# exp underflows far above this; it keeps -inf out of products with weights of zero.
 _LOWEST_TILT = -1e4
 
 
-def checked(
+def check_errors(
     errors: ArrayLike, alpha: float, prior: ArrayLike | None
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Errors as float64 and the prior's logarithm, both validated."""
+    """Validate errors, alpha and prior; return the errors as float64 and the log of the prior."""
     g = np.asarray(errors, dtype=np.float64)
     if g.ndim != 1 or g.size == 0:
         raise ValueError(f"errors must be one-dimensional and not empty, got shape {g.shape}.")

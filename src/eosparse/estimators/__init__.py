@@ -1,6 +1,6 @@
 """What people import."""
 
-from eosparse.estimators.alpha_path import AlphaPath
+from eosparse.core import DegenerateDataWarning, LostClassWarning, MaskingWarning
 from eosparse.estimators.classifier import EOSClassifier
 from eosparse.estimators.detector import EOSDetector
 from eosparse.estimators.kmeans import EOSKMeans
@@ -9,7 +9,7 @@ from eosparse.estimators.mixture import EOSGaussianMixture
 from eosparse.estimators.pca import EOSPCA
 from eosparse.estimators.regressor import EOSRegressor
 from eosparse.estimators.spa import SPAClassifier
-from eosparse.fitting.notices import DegenerateDataWarning, LostClassWarning, MaskingWarning
+from eosparse.fitting.alpha_path import AlphaPath
 
 __all__ = [
     "EOSPCA",

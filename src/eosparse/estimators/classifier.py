@@ -33,12 +33,13 @@ from eosparse.core import (
     check_choice,
     check_number,
     check_whole,
+    warn_caller,
 )
 from eosparse.estimators.notebook import SummaryMixin, weights_summary
 from eosparse.fitting.class_weights import grouped_weights, warn_of_lost_classes
 from eosparse.fitting.folds import fold_numbers, splits
 from eosparse.fitting.meta_input import check_labels, checked_prior, checked_rows, spread
-from eosparse.fitting.notices import warn_caller, warn_unless_converged
+from eosparse.fitting.notices import warn_unless_converged
 from eosparse.fitting.spa_fit import Simplex
 from eosparse.fitting.weighted_fit import (
     as_counts,

@@ -9,19 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
-from eosparse.core import FloatArray, check_whole
-from eosparse.estimators.weighs_rows import WeighsRows
-from eosparse.fitting.error_fit import ErrorFit
-from eosparse.fitting.model_choices import MODEL_EFFICIENCY
-from eosparse.fitting.notices import warn_caller
-from eosparse.fitting.table_input import new_table, rows_in_memory, training_table
-from eosparse.models import ClusterModel, squared_distances
-from eosparse.rows import MemoryRows, as_float64, single_threaded_blas
+from eosparse.core import FloatArray, check_whole, warn_caller
+from eosparse.estimators.row_estimator import RowEstimator
+from eosparse.fitting.engine import fit_model
+from eosparse.fitting.judge import Rule
+from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.options import combine_options
+from eosparse.fitting.search import MODEL_EFFICIENCY
+from eosparse.fitting.table_input import open_new, open_training, read_new
+from eosparse.models import ClusterModel, Fit, squared_distances
+from eosparse.rows import as_float64, single_threaded_blas
 
 
-class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, WeighsRows):  # type: ignore[misc]  # sklearn has no types
+class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
     r"""Find clusters while weighing down the rows that belong to none.
 
     Entropic Outlier Sparsification minimises
@@ -86,8 +87,10 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     Notes
     -----
-    Starts are deterministic (`eosparse.models.cluster_starts`); of several the one with the lowest
-    objective is kept whose clusters are not empty. Distances are Euclidean: scale the columns.
+    Starts are deterministic (`eosparse.models.cluster_starts`): of several, the one with the lowest
+    objective is kept, among those without empty clusters. Distances are Euclidean: scale the
+    columns.
+
     A group of outliers as large and as dense as a cluster is a cluster; give it one. Conversely, a
     cluster with less than about a tenth of the rows of the largest may be taken for outliers if
     there are as many centres as clusters: splitting the largest then lowers the objective more.
@@ -146,24 +149,33 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         EOSKMeans
             The fitted estimator.
         """
-        self._check_parameters()
+        rule = Rule.choose(self.fdr)
         check_whole("n_clusters", self.n_clusters, 1)
-        table = training_table(self, X, sample_weight)
+        options = combine_options(self.alpha, self.efficiency, self.tol, self.max_iter)
+        table = open_training(self, X, sample_weight)
         with single_threaded_blas():
-            self._keep(_in_order(self._fit_to(ClusterModel(self.n_clusters), table)), table)
-        self._centres: FloatArray = self._fit_.result.theta
-        self._warn_of_equal_centres()
+            fit = _number_clusters(fit_model(table, ClusterModel(self.n_clusters), options))
+            result = fit.result
+            self.alpha_ = result.alpha
+            self.objective_ = result.objective
+            self.objective_history_ = np.array(result.objective_history)
+            self.n_iter_ = result.n_iter
+            self.effective_sample_size_ = result.effective_size
+            self.status_ = result.status
+            self._judge_training(fit, table, rule)
+        self.offset_ = -self._judge.cut
+        self._centres: FloatArray = result.theta
         self.cluster_centers_ = self._centres.astype(table.dtype)
-        self.inertia_ = self._weighted_error() * table.mass
+        # The weighted error, from L = Σ w g - α H; an infinite α leaves the entropy out.
+        entropy = np.log(result.perplexity) if np.isfinite(result.alpha) else 0.0
+        alpha = result.alpha if np.isfinite(result.alpha) else 0.0
+        self.inertia_ = float(result.objective + alpha * entropy) * table.mass
         self.__dict__.pop("labels_", None)
-        if isinstance(table, MemoryRows):
-            self.labels_ = table.mapped(_Nearest(self._centres)).column(np.dtype(np.int32))
+        if table.is_in_memory:
+            self.labels_ = table.map(_Nearest(self._centres)).to_column(np.dtype(np.int32))
+        self._warn_of_equal_centres()
+        warn_unless_converged(result, self.max_iter)
         return self
-
-    def _weighted_error(self) -> float:
-        """Σ w g, from the objective and the entropy: L = Σ w g - α H."""
-        result = self._fit_.result
-        return float(result.objective + result.alpha * np.log(result.perplexity))
 
     def _warn_of_equal_centres(self) -> None:
         distinct = len(np.unique(self._centres, axis=0))
@@ -181,13 +193,11 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     def predict(self, X: Any) -> Any:
         """Return the number of the nearest centre of each row."""
-        check_is_fitted(self, "offset_")
-        table = new_table(self, X)
-        return table.mapped(_Nearest(self._centres)).column(np.dtype(np.int32))
+        return open_new(self, X).map(_Nearest(self._centres)).to_column(np.dtype(np.int32))
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the distance of each row to each centre."""
-        values = rows_in_memory(self, X, "transform")
+        values = read_new(self, X, "transform")
         distances = np.sqrt(squared_distances(as_float64(values), self._centres))
         return distances.astype(values.dtype, copy=False)
 
@@ -215,7 +225,7 @@ class _Nearest:
         return ClusterModel().assign(as_float64(values), self.centres)
 
 
-def _in_order(fit: ErrorFit[FloatArray]) -> ErrorFit[FloatArray]:
+def _number_clusters(fit: Fit[FloatArray]) -> Fit[FloatArray]:
     """Number the clusters by their first coordinates, whichever start led to them."""
     centres = fit.result.last
     return replace(fit, result=replace(fit.result, last=centres[np.lexsort(centres.T[::-1])]))

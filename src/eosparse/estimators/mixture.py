@@ -8,19 +8,21 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import DensityMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from eosparse.core import FloatArray, check_whole
-from eosparse.estimators.weighs_rows import WeighsRows
-from eosparse.fitting.error_fit import ErrorFit
-from eosparse.fitting.model_choices import MODEL_EFFICIENCY, working_coordinates
-from eosparse.fitting.table_input import new_table, rows_in_memory, training_table
+from eosparse.estimators.row_estimator import RowEstimator
+from eosparse.fitting.engine import fit_model
+from eosparse.fitting.judge import Rule
+from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.options import combine_options
+from eosparse.fitting.search import MODEL_EFFICIENCY
+from eosparse.fitting.table_input import open_new, open_training, read_new
 from eosparse.inference import MixtureLaw
-from eosparse.models import Mixture, MixtureModel
-from eosparse.rows import Coordinates, MemoryRows, single_threaded_blas
+from eosparse.models import Fit, Mixture, MixtureModel
+from eosparse.rows import Coordinates, single_threaded_blas
 
 
-class EOSGaussianMixture(DensityMixin, WeighsRows):  # type: ignore[misc]  # sklearn has no types
+class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
     r"""Fit a Gaussian mixture while weighing down the rows that belong to no component.
 
     Entropic Outlier Sparsification minimises
@@ -143,35 +145,43 @@ class EOSGaussianMixture(DensityMixin, WeighsRows):  # type: ignore[misc]  # skl
         EOSGaussianMixture
             The fitted estimator.
         """
-        self._check_parameters()
+        rule = Rule.choose(self.fdr)
         check_whole("n_components", self.n_components, 1)
-        table = training_table(self, X, sample_weight)
+        options = combine_options(self.alpha, self.efficiency, self.tol, self.max_iter)
+        table = open_training(self, X, sample_weight)
         with single_threaded_blas():
-            coordinates = working_coordinates(table, list(_check_feature_names_in(self)))
-            fit = self._fit_to(MixtureModel(self.n_components), table, coordinates)
-            self._keep(_in_order(fit), table)
-        self._keep_mixture(self._fit_.result.theta, coordinates, table.dtype)
-        self.__dict__.pop("labels_", None)
-        if isinstance(table, MemoryRows):
-            self.labels_ = table.mapped(self._component).column(np.dtype(np.int32))
-        return self
-
-    def _keep_mixture(self, mixture: Mixture, coordinates: Coordinates, dtype: Any) -> None:
-        law = cast(MixtureLaw, self._read_out.judge.law)
-        self._component = _MostProbable(mixture, coordinates)
-        self.shares_ = law.shares.astype(dtype)
-        self.means_ = np.stack([coordinates.location(m) for m in mixture.locations]).astype(dtype)
+            fit = _number_components(
+                fit_model(table, MixtureModel(self.n_components), options, is_scaled=True)
+            )
+            result = fit.result
+            self.alpha_ = result.alpha
+            self.objective_ = result.objective
+            self.objective_history_ = np.array(result.objective_history)
+            self.n_iter_ = result.n_iter
+            self.effective_sample_size_ = result.effective_size
+            self.status_ = result.status
+            self._judge_training(fit, table, rule)
+        self.offset_ = -self._judge.cut
+        mixture, law = result.theta, cast(MixtureLaw, self._judge.law)
+        coordinates = cast(Coordinates, fit.coordinates)
+        means = [coordinates.location(location) for location in mixture.locations]
         covariances = [
             coordinates.covariance(part.covariance, 0.0) / (1 - law.coupling)
             for part in mixture.components
         ]
-        self.covariances_ = np.stack(covariances).astype(dtype)
+        self.shares_ = law.shares.astype(table.dtype)
+        self.means_ = np.stack(means).astype(table.dtype)
+        self.covariances_ = np.stack(covariances).astype(table.dtype)
+        self._component = _MostProbable(mixture, coordinates)
+        self.__dict__.pop("labels_", None)
+        if table.is_in_memory:
+            self.labels_ = table.map(self._component).to_column(np.dtype(np.int32))
+        warn_unless_converged(result, self.max_iter)
+        return self
 
     def predict(self, X: Any) -> Any:
         """Return the number of the most probable component of each row."""
-        check_is_fitted(self, "offset_")
-        table = new_table(self, X)
-        return table.mapped(self._component).column(np.dtype(np.int32))
+        return open_new(self, X).map(self._component).to_column(np.dtype(np.int32))
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
         """Fit, and return the number of the most probable component of each row."""
@@ -180,7 +190,7 @@ class EOSGaussianMixture(DensityMixin, WeighsRows):  # type: ignore[misc]  # skl
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return the probability of each component, given the row and that it belongs."""
-        values = rows_in_memory(self, X, "predict_proba")
+        values = read_new(self, X, "predict_proba")
         chances = self._component.mixture.responsibilities(self._component.coordinates(values))
         return chances.astype(values.dtype, copy=False)
 
@@ -200,7 +210,7 @@ class _MostProbable:
         return self.mixture.log_densities(self.coordinates(values)).argmax(axis=1)
 
 
-def _in_order(fit: ErrorFit[Mixture]) -> ErrorFit[Mixture]:
+def _number_components(fit: Fit[Mixture]) -> Fit[Mixture]:
     """Number the components by their first coordinates, whichever start led to them."""
     mixture = fit.result.last
     order = np.lexsort(mixture.locations.T[::-1])

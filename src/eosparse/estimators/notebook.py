@@ -46,7 +46,7 @@ def flags_summary(estimator: Any) -> list[tuple[str, str]]:
     """Say how many rows are flagged; nothing before the fit."""
     if not hasattr(estimator, "offset_"):
         return []
-    size = f"{estimator._fit_.n_rows:,.0f} rows, {estimator.n_features_in_} columns"
+    size = f"{estimator._judge.fit.n_rows:,.0f} rows, {estimator.n_features_in_} columns"
     status = str(estimator.status_)
     said = [("table", size), ("alpha", f"{estimator.alpha_:.4g}"), ("status", status)]
     is_outlier = getattr(estimator, "is_outlier_", None)  # rows elsewhere are not at hand

@@ -11,15 +11,19 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from eosparse.core import FloatArray, check_whole
-from eosparse.estimators.weighs_rows import WeighsRows
-from eosparse.fitting.model_choices import MODEL_EFFICIENCY
-from eosparse.fitting.table_input import rows_in_memory, training_table
+from eosparse.estimators.row_estimator import RowEstimator
+from eosparse.fitting.engine import fit_model
+from eosparse.fitting.judge import Rule
+from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.options import combine_options
+from eosparse.fitting.search import MODEL_EFFICIENCY
+from eosparse.fitting.table_input import open_training, read_new
 from eosparse.inference import FittedGamma
 from eosparse.models import Plane, SubspaceModel
 from eosparse.rows import as_float64, single_threaded_blas
 
 
-class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # type: ignore[misc]  # sklearn has no types
+class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
     r"""Find principal components while weighing down the rows that lie off their subspace.
 
     Entropic Outlier Sparsification minimises
@@ -149,30 +153,38 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WeighsRows):  # 
         EOSPCA
             The fitted estimator.
         """
-        self._check_parameters()
+        rule = Rule.choose(self.fdr)
         check_whole("n_components", self.n_components, 1)
-        table = training_table(self, X, sample_weight)
+        options = combine_options(self.alpha, self.efficiency, self.tol, self.max_iter)
+        table = open_training(self, X, sample_weight)
         with single_threaded_blas():
-            self._keep(self._fit_to(SubspaceModel(self.n_components), table), table)
-        self._keep_plane(self._fit_.result.theta, table.dtype)
+            fit = fit_model(table, SubspaceModel(self.n_components), options)
+            result = fit.result
+            self.alpha_ = result.alpha
+            self.objective_ = result.objective
+            self.objective_history_ = np.array(result.objective_history)
+            self.n_iter_ = result.n_iter
+            self.effective_sample_size_ = result.effective_size
+            self.status_ = result.status
+            self._judge_training(fit, table, rule)
+        self.offset_ = -self._judge.cut
+        self._plane: Plane = result.theta
+        components, variances = self._plane.components, self._plane.variances
+        self.n_components_ = len(components)
+        self.components_ = components.astype(table.dtype)
+        self.mean_ = self._plane.location.astype(table.dtype)
+        self.explained_variance_ = variances.astype(table.dtype)
+        self.singular_values_ = np.sqrt(variances * table.mass).astype(table.dtype)
+        n_off, law = self.n_features_in_ - self.n_components_, cast(FittedGamma, self._judge.law)
+        self.noise_variance_ = law.shape * law.scale / n_off if n_off else 0.0
+        whole = float(variances.sum()) + n_off * self.noise_variance_
+        self.explained_variance_ratio_ = (variances / max(whole, 1e-300)).astype(table.dtype)
+        warn_unless_converged(result, self.max_iter)
         return self
-
-    def _keep_plane(self, plane: Plane, dtype: Any) -> None:
-        self._plane = plane
-        self.n_components_ = len(plane.components)
-        self.components_ = plane.components.astype(dtype)
-        self.mean_ = plane.location.astype(dtype)
-        self.explained_variance_ = plane.variances.astype(dtype)
-        self.singular_values_ = np.sqrt(plane.variances * self._fit_.n_rows).astype(dtype)
-        off = self.n_features_in_ - self.n_components_
-        law = cast(FittedGamma, self._read_out.judge.law)
-        self.noise_variance_ = law.shape * law.scale / off if off else 0.0
-        whole = float(plane.variances.sum()) + off * self.noise_variance_
-        self.explained_variance_ratio_ = (plane.variances / max(whole, 1e-300)).astype(dtype)
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the coordinates of rows within the subspace."""
-        values = rows_in_memory(self, X, "transform")
+        values = read_new(self, X, "transform")
         return self._plane.coordinates(as_float64(values)).astype(values.dtype, copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> FloatArray:

@@ -35,7 +35,7 @@ from eosparse.rows import (
     LabelledRows,
     MemoryRows,
     as_float64,
-    bounded_columns,
+    bound_columns,
     spread_out,
 )
 
@@ -221,7 +221,7 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
             probabilities: FloatArray = mixed / mixed.sum(axis=1, keepdims=True)
             return probabilities
 
-        return MemoryRows(values).mapped(one).values
+        return MemoryRows(values).map(one).values
 
     def _summary(self) -> list[tuple[str, str]]:
         return weights_summary(self)
@@ -248,10 +248,10 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
                 "two classes."
             )
         some = spread_out(len(values), _MOST_ROWS_TO_SCALE)
-        self._columns = bounded_columns(values[some], prior[some])
+        self._columns = bound_columns(values[some], prior[some])
         if self.epsilon_features is None and values.shape[1] > np.count_nonzero(prior):
             # Equal weights see distances only, and those do not change with the coordinates.
-            self._columns = self._columns.rotated(values[prior > 0])
+            self._columns = self._columns.rotate(values[prior > 0])
         return LabelledTable(values, self._columns, classes, prior, len(self.classes_))
 
     def _chosen(

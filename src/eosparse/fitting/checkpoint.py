@@ -1,31 +1,32 @@
-"""A fit that is killed goes on where it stood: its state is written after every pass."""
+"""Checkpoints: a fit that is killed resumes where it stopped."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
-import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from eosparse.core import Callback, DescentError, FloatArray, Iteration, State
-from eosparse.models import Normal
+from eosparse.rows.whole_file import replace_when_complete
 
 
 @dataclass
 class Checkpoint:
-    """States of the alternations of one problem, in one file that is always whole.
+    """States of the alternations of one problem, in one file that is always complete.
 
     Attributes
     ----------
     path : Path
         The file.
     problem : str
-        Fingerprint of a sample of the rows and of the options; a file of another problem is
+        Fingerprint of a sample of the rows and of the options; the file of another problem is
         refused.
     n_attempts : int
         Alternations begun so far: where one collapses, another follows.
@@ -35,41 +36,56 @@ class Checkpoint:
     problem: str
     n_attempts: int = 0
 
-    def next_attempt(self, alpha: float) -> str:
+    def begin_attempt(self, alpha: float) -> str:
         """Return the name of the next alternation, the same in every run of a problem."""
         self.n_attempts += 1
         return f"{self.n_attempts} {alpha:.9g}"
 
-    def resumed(self, attempt: str) -> State[Normal] | None:
-        """Return the state that an alternation had reached, if any."""
+    def load(self, attempt: str, template: Any) -> State[Any] | None:
+        """Return the state that an alternation had reached, if any; θ is like the template."""
         saved = self._read()
         if f"{attempt}/n_iter" not in saved:
             return None
-        parts = {name: saved.get(f"{attempt}/{name}") for name in _PARTS}
-        plain = None
-        if parts["plain_location"] is not None:
-            plain = _normal(parts["plain_location"], parts["plain_covariance"])
+        parts = {
+            name.removeprefix(f"{attempt}/"): value
+            for name, value in saved.items()
+            if name.startswith(f"{attempt}/")
+        }
+        has_plain = any(name.startswith("plain") for name in parts)
         return State(
-            _normal(parts["location"], parts["covariance"]),
-            plain,
-            tuple(np.asarray(parts["history"]).tolist()),
-            int(np.asarray(parts["n_iter"])),
+            unpack(template, parts, "theta"),
+            unpack(template, parts, "plain") if has_plain else None,
+            tuple(parts["history"].tolist()),
+            int(parts["n_iter"]),
         )
 
-    def saving(self, attempt: str) -> Callback:
+    def save_to(self, attempt: str) -> Callback:
         """Return a callback that saves the state of an alternation after each pass."""
 
-        def save(iteration: Iteration[Normal]) -> None:
-            if iteration.resume is not None:
-                others = {
-                    name: value
-                    for name, value in self._read().items()
-                    if not name.startswith(f"{attempt}/")
-                }
-                own = _parts(iteration.resume)
-                self._write(others | {f"{attempt}/{name}": value for name, value in own.items()})
+        def save(iteration: Iteration[Any]) -> None:
+            state = iteration.resume
+            if state is None:
+                return
+            parts = pack(state.theta, "theta")
+            if state.plain is not None:
+                parts |= pack(state.plain, "plain")
+            parts["history"] = np.array(state.objective_history)
+            parts["n_iter"] = np.array(state.n_iter)
+            others = {k: v for k, v in self._read().items() if not k.startswith(f"{attempt}/")}
+            self._write(others | {f"{attempt}/{name}": value for name, value in parts.items()})
 
         return save
+
+    @contextmanager
+    def name_changed_rows(self) -> Iterator[None]:
+        """Explain a resumed fit that does not descend: rows outside the sample have changed."""
+        try:
+            yield
+        except DescentError as error:
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} was made from rows that have changed since. "
+                "Remove it, and fit again."
+            ) from error
 
     def _read(self) -> dict[str, FloatArray]:
         if not self.path.exists():
@@ -80,7 +96,7 @@ class Checkpoint:
             problem = str(saved.pop("problem"))
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"checkpoint={str(self.path)!r} is not a checkpoint of eosparse: {error}. Name "
+                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint: {error}. Name "
                 "another file, or remove it."
             ) from error
         if problem != self.problem:
@@ -91,54 +107,53 @@ class Checkpoint:
         return saved
 
     def _write(self, parts: dict[str, FloatArray]) -> None:
-        partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
-        try:
-            with partial.open("wb") as file:
-                np.savez(file, problem=np.array(self.problem), **parts)  # type: ignore[arg-type]
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, self.path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replace_when_complete(self.path) as partial, partial.open("wb") as file:
+            np.savez(file, problem=np.array(self.problem), **parts)  # type: ignore[arg-type]
 
 
-_PARTS = ("location", "covariance", "plain_location", "plain_covariance", "history", "n_iter")
+def pack(theta: Any, name: str) -> dict[str, FloatArray]:
+    """Return the arrays of a θ: a number, an array, or a dataclass or tuple of these.
+
+    Examples
+    --------
+    >>> pack((np.zeros(2), 3.0), "theta")
+    {'theta.0': array([0., 0.]), 'theta.1': array(3.)}
+    """
+    parts: dict[str, FloatArray] = {}
+    for key, part in _split(theta):
+        parts |= pack(part, f"{name}.{key}")
+    if not parts:
+        parts[name] = np.asarray(theta)
+        if parts[name].dtype.kind not in "fiub":
+            raise TypeError(
+                f"checkpoint: theta is a {type(theta).__name__}; only numbers, arrays, and "
+                "dataclasses or tuples of these can be saved."
+            )
+    return parts
+
+
+def unpack(template: Any, parts: dict[str, FloatArray], name: str) -> Any:
+    """Return a θ that is built like a template, from packed arrays."""
+    inner = [(key, unpack(part, parts, f"{name}.{key}")) for key, part in _split(template)]
+    if isinstance(template, tuple):
+        return tuple(part for _, part in inner)
+    if inner:
+        return type(template)(**dict(inner))
+    saved = parts[name]
+    return saved if isinstance(template, np.ndarray) else saved.item()
+
+
+def _split(theta: Any) -> list[tuple[str, Any]]:
+    if dataclasses.is_dataclass(theta):
+        return [(field.name, getattr(theta, field.name)) for field in dataclasses.fields(theta)]
+    if isinstance(theta, tuple):
+        return [(str(i), part) for i, part in enumerate(theta)]
+    return []
 
 
 def fingerprint(*parts: FloatArray | str) -> str:
-    """Return a short name of some arrays and texts."""
+    """Return a short digest of some arrays and texts."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.encode() if isinstance(part, str) else part.tobytes())
     return digest.hexdigest()[:32]
-
-
-def _parts(state: State[Normal]) -> dict[str, FloatArray]:
-    parts = {
-        "location": state.theta.location,
-        "covariance": state.theta.covariance,
-        "history": np.array(state.objective_history),
-        "n_iter": np.array(state.n_iter),
-    }
-    if state.plain is not None:
-        parts["plain_location"] = state.plain.location
-        parts["plain_covariance"] = state.plain.covariance
-    return parts
-
-
-@contextmanager
-def changed_rows_named(checkpoint: Checkpoint | None) -> Iterator[None]:
-    """Where a resumed fit does not descend, rows outside the sample have changed since."""
-    try:
-        yield
-    except DescentError as error:
-        if checkpoint is None:
-            raise
-        raise ValueError(
-            f"checkpoint={str(checkpoint.path)!r} was made from rows that have changed since. "
-            "Remove it, and fit again."
-        ) from error
-
-
-def _normal(location: FloatArray | None, covariance: FloatArray | None) -> Normal:
-    return Normal(np.asarray(location), np.asarray(covariance))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, optimal_weights
-from eosparse.fitting.notices import LostClassWarning, warn_caller
+from eosparse.core import FloatArray, IntArray, LostClassWarning, optimal_weights, warn_caller
 
 # A class that keeps less than this part of its share of the weight counts as lost.
 _LOST = 0.05

@@ -16,7 +16,7 @@ from eosparse.core import FloatArray, IntArray, Result, alternate, solve_from_pr
 from eosparse.fitting.folds import splits
 from eosparse.inference import mean_area
 from eosparse.models import Boxes, BoxLabelModel, BoxSums, SPAModel, bisected, box_sums
-from eosparse.rows import Chained, Labelled, LabelledRows, MemoryRows, spread_out
+from eosparse.rows import Chain, Labelled, LabelledRows, MemoryRows, spread_out
 
 Simplex = Literal["per-class", "single"]
 # Pseudo-rows per box that carry the labels of the table.
@@ -66,7 +66,7 @@ class LabelledTable:
 
     def affiliated(self, fitted: FittedBoxes) -> LabelledRows:
         """Return the affiliations of the rows to boxes in place of their values."""
-        rows = replace(self.rows, prepare=Chained(self.rows.prepare, fitted.affiliations))
+        rows = replace(self.rows, prepare=Chain(self.rows.prepare, fitted.affiliations))
         return _kept(rows, len(fitted.boxes.centers))
 
     @property
@@ -97,7 +97,7 @@ def _kept(rows: LabelledRows, n_columns: int) -> LabelledRows:
     """Prepare all rows at once, if that does not take much memory."""
     if len(rows.values) * n_columns > _MOST_KEPT:
         return rows
-    values = MemoryRows(rows.values, None, rows.prepare).mapped(np.asarray).values
+    values = MemoryRows(rows.values, None, rows.prepare).map(np.asarray).values
     return replace(rows, values=values, prepare=np.asarray)
 
 

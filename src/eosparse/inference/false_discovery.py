@@ -12,8 +12,8 @@ from eosparse.core import FloatArray
 _N_GUESSES = 16
 
 
-def rejected_mass(count: Callable[[FloatArray], FloatArray], total: float, fdr: float) -> float:
-    """Return how many rows the procedure of Benjamini and Hochberg rejects.
+def count_rejections(count: Callable[[FloatArray], FloatArray], total: float, fdr: float) -> float:
+    """Return how many rows the Benjamini-Hochberg procedure rejects, counted by their mass.
 
     It rejects the k smallest p-values for the largest k with ``N(fdr·k/T) = k``, where N(p) is the
     number of p-values up to p. N rises, so its value at anything above that k is a bound from
@@ -32,7 +32,7 @@ def rejected_mass(count: Callable[[FloatArray], FloatArray], total: float, fdr: 
     --------
     >>> import numpy as np
     >>> p = np.array([0.001, 0.8, 0.02, 0.3])
-    >>> rejected_mass(lambda levels: np.sum(p[:, None] <= levels, axis=0), 4.0, 0.05)
+    >>> count_rejections(lambda levels: np.sum(p[:, None] <= levels, axis=0), 4.0, 0.05)
     2.0
     """
     most = total

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eosparse.core import FloatArray
-from eosparse.inference.distance_law import ScaledF
+from eosparse.inference.scaled_f import ScaledF
 
 _HALVINGS = 200
 

@@ -1,47 +1,39 @@
 """Error functions g(x, θ), one model per file."""
 
-from eosparse.models import fused
-from eosparse.models.answers import Answers
+from eosparse.models.base import Attempt, ErrorMoments, TableModel, Wanted
 from eosparse.models.box_starts import bisected
 from eosparse.models.cluster_starts import cluster_starts
 from eosparse.models.clusters import ClusterModel, ClusterSums
 from eosparse.models.custom import CustomModel, WeightedRows
 from eosparse.models.efficiency import (
+    Structure,
     coupling_for_efficiency,
     covariance_parameters,
     largest_stable_coupling,
     largest_uncaptured_coupling,
 )
-from eosparse.models.gaussian import (
-    STRUCTURES,
-    GaussianModel,
-    Normal,
-    SingularFitError,
-    Structure,
-    times_transposed,
-)
+from eosparse.models.fit import Fit
+from eosparse.models.gaussian import GaussianModel
+from eosparse.models.gaussian_search import StartSearch
 from eosparse.models.learner import Fitted, LearnerModel, NumberedRows, RowWeights
 from eosparse.models.lengths import spatial_median, squared_distances
 from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
 from eosparse.models.mixture import Mixture, MixtureModel, MixtureMoments
+from eosparse.models.normal import Normal, SingularFitError
 from eosparse.models.shrinkage import effective_dimension, oas_shrinkage
 from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, box_sums
-from eosparse.models.starts import (
-    Candidate,
-    StartSearch,
-)
 from eosparse.models.subspace import Plane, SubspaceModel
 
 __all__ = [
-    "STRUCTURES",
-    "Answers",
+    "Attempt",
     "BoxLabelModel",
     "BoxSums",
     "Boxes",
-    "Candidate",
     "ClusterModel",
     "ClusterSums",
     "CustomModel",
+    "ErrorMoments",
+    "Fit",
     "Fitted",
     "GaussianModel",
     "LearnerModel",
@@ -59,6 +51,8 @@ __all__ = [
     "StartSearch",
     "Structure",
     "SubspaceModel",
+    "TableModel",
+    "Wanted",
     "WeightedRows",
     "bisected",
     "box_sums",
@@ -66,12 +60,10 @@ __all__ = [
     "coupling_for_efficiency",
     "covariance_parameters",
     "effective_dimension",
-    "fused",
     "largest_stable_coupling",
     "largest_uncaptured_coupling",
     "least_absolute_residuals",
     "oas_shrinkage",
     "spatial_median",
     "squared_distances",
-    "times_transposed",
 ]

@@ -16,9 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray, check_whole
+from eosparse.models.base import TableModel
 from eosparse.models.cluster_starts import cluster_starts
 from eosparse.models.lengths import squared_distances
 from eosparse.models.spa import sums_by_class
+from eosparse.rows import Sample, Table, take_sample
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class ClusterSums:
 
 
 @dataclass(frozen=True)
-class ClusterModel:
+class ClusterModel(TableModel[FloatArray, ClusterSums]):
     """Error model of robust k-means; θ are the centres, an array of shape (K, D).
 
     Attributes
@@ -66,6 +68,8 @@ class ClusterModel:
 
     n_clusters: int | None = None
     smallest_size: float = 1.0
+
+    is_squared = True
 
     def errors(self, block: FloatArray, theta: FloatArray) -> FloatArray:
         """Return the squared distance of each row to its nearest centre."""
@@ -91,27 +95,27 @@ class ClusterModel:
         """Return the number of the nearest centre of each row."""
         return np.asarray(squared_distances(block, theta).argmin(axis=1))
 
-    def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> ClusterModel:  # noqa: ARG002  # as other models'
+    def complete(self, sample: Sample) -> ClusterModel:
         """Return the model with its number of clusters, checked."""
         if self.n_clusters is None:
-            return replace(self, n_clusters=int(min(8, max(n_rows // 10, 1))))
+            return replace(self, n_clusters=int(min(8, max(sample.n_rows // 10, 1))))
         check_whole("n_clusters", self.n_clusters, 1)
-        n_present = max(float(np.count_nonzero(mass)), n_rows)  # the sample may be all, or a part
+        n_present = max(float(np.count_nonzero(sample.mass)), sample.n_rows)
         if self.n_clusters > n_present:
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than the n_samples={n_present:g} rows."
             )
         return self
 
-    def starts(self, values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
+    def starts(self, sample: Sample) -> Iterator[FloatArray]:
         """Yield guesses; centres are repeated where too few rows are distinct."""
-        size = self.n_determining(values.shape[1])
-        for start in cluster_starts(values, mass, size):
+        size = self.n_determining(sample.values.shape[1])
+        for start in cluster_starts(sample.values, sample.mass, size):
             yield start[np.arange(size) % len(start)]
 
-    def n_directions(self, n_features: int) -> int:
-        """Rows scatter around a centre in all directions."""
-        return n_features
+    def start_from(self, rows: Table) -> FloatArray:
+        """Return the first guess for rows with these prior weights."""
+        return next(self.starts(take_sample(rows, self.sample_size(rows)).view_by(rows.prepare)))
 
     def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # as other models'
         """Return K: as many rows may each have a centre to themselves."""
@@ -124,6 +128,6 @@ class ClusterModel:
         clusters = self.assign(values, theta)
         return bool((np.bincount(clusters, weights, len(theta)) > 0.5).all())
 
-    def deviations(self, block: FloatArray, theta: FloatArray) -> FloatArray:
-        """Return the way of each row from its nearest centre."""
+    def deviations(self, block: FloatArray, theta: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
+        """Return the difference between each row and its nearest centre."""
         return np.asarray(block - theta[self.assign(block, theta)])

@@ -2,22 +2,22 @@
 
     g(x, θ) = error(x, θ),    θ = fit(X, w)
 
-The shortest way to an error model of one's own. `fit` sees all rows at once, so they must be in
-memory; a class with mergeable statistics, as in the other files of this folder, needs that not.
+The shortest way to an error model of your own. `fit` sees all rows at once, so they must fit into
+memory. A class with mergeable statistics, like those in the other files of this folder, works on
+every storage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from eosparse.core import FloatArray
-
-Theta = TypeVar("Theta")
+from eosparse.core.model import Theta
+from eosparse.models.base import TableModel, check_row_errors
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class WeightedRows:
 
 
 @dataclass(frozen=True)
-class CustomModel(Generic[Theta]):
+class CustomModel(TableModel[Theta, WeightedRows]):
     """Error model made of two functions.
 
     Attributes
@@ -79,7 +79,7 @@ class CustomModel(Generic[Theta]):
 
     def errors(self, block: FloatArray, theta: Theta) -> FloatArray:
         """Return the error of each row, checked."""
-        return checked_errors(self.error(block, theta), block, "error()")
+        return check_row_errors(self.error(block, theta), block, "error()")
 
     def statistics(
         self,
@@ -95,22 +95,3 @@ class CustomModel(Generic[Theta]):
         present = statistics.weights > 0
         weights = statistics.weights[present]
         return self.fit(statistics.values[present], weights / weights.sum())
-
-
-def checked_errors(errors: ArrayLike, block: FloatArray, named: str) -> FloatArray:
-    """Return errors as floats; raise, with the name of what returned them, if they are none."""
-    given = np.asarray(errors)
-    if given.shape != (len(block),):
-        raise ValueError(
-            f"{named} must return one number per row, of shape ({len(block)},); it returned "
-            f"the shape {given.shape}."
-        )
-    if given.dtype.kind not in "fiub":
-        raise ValueError(f"{named} must return real numbers; it returned {given.dtype}.")
-    if not np.isfinite(given).all():
-        row = int(np.flatnonzero(~np.isfinite(given))[0])
-        raise ValueError(
-            f"{named} must return finite numbers; it returned {given[row]} for the row "
-            f"{block[row]}."
-        )
-    return given.astype(np.float64, copy=False)

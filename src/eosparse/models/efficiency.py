@@ -5,10 +5,12 @@ All in terms of ``c = 1/(αD)``, the exponent of the Gaussian weights ``w ∝ ex
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from scipy.optimize import brentq
 
-from eosparse.models.gaussian import Structure
+Structure = Literal["full", "diag", "spherical"]
 
 
 def coupling_for_efficiency(efficiency: float, n_dimensions: float) -> float:

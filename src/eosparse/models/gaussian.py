@@ -7,182 +7,135 @@ fit is the closed form
 
     μ = Σ w x,    S = Σ w (x-μ)(x-μ)',    V = (1-λ) S + λτ I
 
-so linear shrinkage is part of the error, not a patch on the fit, and the objective still falls in
-every step. With ``c = (1-λ)/(αD)`` the weights are ``w ∝ exp(-c·m/2)``, m being the squared
+so linear shrinkage is part of the error, not a correction of the fit, and the objective still falls
+in every step. With ``c = (1-λ)/(αD)`` the weights are ``w ∝ exp(-c·m/2)``, m being the squared
 distance; on clean Gaussian data V tends to (1-c)Σ, so that **V / (1-c) is the consistent
 covariance**.
+
+θ lives in working coordinates, where its numbers are tame. A row is brought there by a shift and a
+scale. Both are taken into θ instead, so that a block of stored rows is not copied: it is centred,
+multiplied by the whitening matrix, and by its weights.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import lapack
 
 from eosparse.core import (
-    CollapseError,
     FloatArray,
     Foresight,
     Moments,
+    Result,
+    Visit,
+    WeightSummary,
     centred_moments,
+    check_choice,
+    check_number,
+    has_lost_digits,
+    optimal_weights,
     weighted_moments,
 )
+from eosparse.inference import FittedGamma, Law, Pull, ScaledF, SelfPull
+from eosparse.models import fused
+from eosparse.models.base import Attempt, TableModel, Wanted
+from eosparse.models.efficiency import Structure, covariance_parameters
+from eosparse.models.gaussian_search import propose_attempts
+from eosparse.models.normal import RANK_TOLERANCE, Normal, move_covariance, times_transposed
+from eosparse.models.shrinkage import choose_shrinkage
+from eosparse.rows import Coordinates, Sample, Table
+from eosparse.rows.coordinates import choose_working_coordinates
 
-Structure = Literal["full", "diag", "spherical"]
-STRUCTURES: tuple[Structure, ...] = ("full", "diag", "spherical")
-
-
-@dataclass(frozen=True)
-class Normal:
-    """Location and covariance: a matrix, or a vector of variances."""
-
-    location: FloatArray
-    covariance: FloatArray
-
-    @cached_property
-    def factor(self) -> FloatArray:
-        """Lower Cholesky factor, or standard deviations."""
-        if self.covariance.ndim == 1:
-            if not (self.covariance > 0).all():
-                raise SingularFitError
-            return np.sqrt(self.covariance)
-        lower, info = lapack.dpotrf(self.covariance, lower=1, clean=1)
-        diagonal = np.diag(lower)
-        # Relative to the column's own spread: a pivot of rounding size means an exact relation.
-        spread = np.sqrt(np.diag(self.covariance))
-        if info != 0 or not (diagonal > _RANK_TOLERANCE * spread).all():
-            raise SingularFitError
-        factor: FloatArray = lower
-        return factor
-
-    @cached_property
-    def log_det(self) -> float:
-        """Logarithm of the determinant of the covariance."""
-        diagonal = self.factor if self.factor.ndim == 1 else np.diag(self.factor)
-        return 2.0 * float(np.log(diagonal).sum())
-
-    @cached_property
-    def inverse_factor(self) -> FloatArray:
-        """Inverse of the Cholesky factor."""
-        inverse, _ = lapack.dtrtri(self.factor, lower=1)
-        return np.asarray(inverse)
-
-    @cached_property
-    def precision_trace(self) -> float:
-        """Trace of the inverse covariance."""
-        if self.factor.ndim == 1:
-            return float((1.0 / self.covariance).sum())
-        return float(np.square(self.inverse_factor).sum())
-
-    @cached_property
-    def is_well_conditioned(self) -> bool:
-        """Whether a product with the inverse of the factor is as good as a substitution."""
-        if self.factor.ndim == 1:
-            return True
-        reciprocal, _ = lapack.dtrcon(self.factor, uplo="L")
-        return bool(reciprocal > 1e-4)
-
-    def whiten(self, centred: FloatArray) -> FloatArray:
-        """Coordinates in which the covariance is the identity.
-
-        By substitution, except where the factor's condition is below 1e4: there a product with
-        its inverse is as good (it loses at most four of sixteen digits) and several times faster.
-        """
-        if self.factor.ndim == 1:
-            white: FloatArray = centred / self.factor
-            return white
-        if self.is_well_conditioned:
-            return times_transposed(centred, self.inverse_factor)
-        return _substituted(self.factor, centred.T).T
-
-    def mahalanobis(self, values: FloatArray) -> FloatArray:
-        """Squared Mahalanobis distance of each row."""
-        return self.squared_lengths(values - self.location)
-
-    def squared_lengths(self, centred: FloatArray) -> FloatArray:
-        """Squared Mahalanobis distance of rows from which the location has been subtracted."""
-        white = self.whiten(centred)
-        lengths: FloatArray = np.einsum("ij,ij->i", white, white)
-        return lengths
-
-
-# A Cholesky pivot this small beside its column's spread is rounding: the columns are dependent.
-_RANK_TOLERANCE = 1e-7
-
-
-class SingularFitError(CollapseError):
-    """The weighted rows satisfy an exact linear relation: the covariance has no inverse."""
-
-    def __init__(self) -> None:
-        super().__init__("the weighted rows satisfy an exact linear relation between the columns.")
+# Columns this many spreads away from zero lose digits when θ is brought to them.
+_FAR_FROM_ZERO = 2.0**16
+# The square of a smaller mass would lose digits.
+_LEAST_MASS = 1e-140
 
 
 @dataclass(frozen=True)
-class GaussianModel:
-    """The Gaussian error model.
+class GaussianModel(TableModel[Normal, Moments]):
+    """Error model of one Gaussian; θ is a `Normal`.
 
     Attributes
     ----------
+    covariance : {"full", "diag", "spherical"}
+        Form of the covariance. "spherical" means equal variances in scaled columns.
+    shrinkage : float in [0, 1) or "auto"
+        λ: linear shrinkage of a full covariance towards a multiple of the identity in robustly
+        scaled columns. "auto" is 0, unless there are fewer than five rows per column (then the
+        oracle-approximating value) or the bulk has a singular covariance (then 0.1, with a
+        warning).
     n_features : int
-        D: number of columns of the data. Rows may be given in fewer coordinates, an orthonormal
-        basis of their span; the other directions add a constant, which is left out.
-    structure : {"full", "diag", "spherical"}
-        Form of the covariance.
-    shrinkage : float
-        λ in [0, 1), for the full structure.
+        D, the number of columns; `complete` sets this and everything below.
     target : float
-        τ, the variance towards which it shrinks.
+        τ, the variance towards which the covariance is shrunk.
     smallest_size : float
         Effective number of rows below which a fit counts as collapsed.
     crowding : float
         Free parameters of the covariance per row. It changes the speed, not the answer.
+    dimension : float
+        Number of dimensions that the covariance effectively fits.
+    coordinates : Coordinates or None
+        From rows as stored to working coordinates; None if rows are in working coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse import EOSDetector
+    >>> from eosparse.models import GaussianModel
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> X[0] = 9.0
+    >>> detector = EOSDetector(model=GaussianModel(covariance="diag")).fit(X)
+    >>> np.flatnonzero(detector.is_outlier_).tolist()
+    [0]
     """
 
-    n_features: int
-    structure: Structure = "full"
-    shrinkage: float = 0.0
+    covariance: Structure = "full"
+    shrinkage: float | Literal["auto"] = "auto"
+    n_features: int = 0
     target: float = 1.0
     smallest_size: float = 2.0
     crowding: float = 0.0
+    dimension: float = 0.0
+    coordinates: Coordinates | None = None
+
+    warms_up = True
+
+    def view(self, values: FloatArray) -> FloatArray:
+        """Return rows as stored: the model takes shift and scale into θ."""
+        return values
+
+    @property
+    def amount(self) -> float:
+        """λ, the shrinkage used."""
+        return 0.0 if isinstance(self.shrinkage, str) else self.shrinkage
 
     def coupling(self, alpha: float) -> float:
         """Return c, the exponent of the weights ``w ∝ exp(-c·m/2)``."""
-        return (1 - self.shrinkage) / (alpha * self.n_features)
+        if not self.n_features:
+            raise ValueError("GaussianModel needs n_features; EOSDetector sets it.")
+        return (1 - self.amount) / (alpha * self.n_features)
 
     def alpha(self, coupling: float) -> float:
         """Return the α that gives a wanted c."""
-        return (1 - self.shrinkage) / (coupling * self.n_features)
+        if coupling == 0.0:
+            return float("inf")
+        return (1 - self.amount) / (coupling * self.n_features)
 
     def errors(self, block: FloatArray, theta: Normal) -> FloatArray:
         """Return the error of each row."""
-        return self.error_at(theta.mahalanobis(block), theta)
-
-    def look(
-        self, block: FloatArray, theta: Normal
-    ) -> tuple[FloatArray, Callable[[FloatArray], Moments]]:
-        """Return the errors, and the statistics as a function of weights; rows are centred once."""
-        centred = block - theta.location
-        errors = self.error_at(theta.squared_lengths(centred), theta)
-
-        def statistics(weights: FloatArray) -> Moments:
-            moments = centred_moments(centred, weights, diagonal=self.structure != "full")
-            if moments is None:
-                return self.statistics(block, weights)
-            return replace(moments, mean=theta.location + moments.mean)
-
-        return errors, statistics
+        return self.error_at(self._measure(block, theta)[1], theta)
 
     def error_at(self, distances: FloatArray, theta: Normal) -> FloatArray:
         """Return the error of rows at squared distances."""
         common = theta.log_det
-        if self.shrinkage > 0.0:
-            common += self.shrinkage * self.target * theta.precision_trace
-        errors = distances * ((1 - self.shrinkage) / (2 * self.n_features))
+        if self.amount > 0.0:
+            common += self.amount * self.target * theta.precision_trace
+        errors = distances * ((1 - self.amount) / (2 * self.n_features))
         errors += common / (2 * self.n_features)
         return errors
 
@@ -190,20 +143,110 @@ class GaussianModel:
         self,
         block: FloatArray,
         weights: FloatArray,
-        theta: Normal | None = None,  # noqa: ARG002  # the protocol's signature
+        theta: Normal | None = None,  # noqa: ARG002  # the base class's signature
     ) -> Moments:
-        """Return the weighted moments of the block."""
-        return weighted_moments(block, weights, diagonal=self.structure != "full")
+        """Return the weighted moments of the block, in working coordinates."""
+        working = block if self.coordinates is None else self.coordinates(block)
+        return weighted_moments(working, weights, diagonal=self.covariance != "full")
 
     def solve(self, statistics: Moments) -> Normal:
         """Return the closed-form weighted fit."""
         scatter = statistics.scatter
-        if self.structure == "spherical":
+        if self.covariance == "spherical":
             scatter = np.full_like(scatter, scatter.mean())
-        elif self.shrinkage > 0.0:
-            scatter = (1 - self.shrinkage) * scatter
-            scatter.flat[:: len(scatter) + 1] += self.shrinkage * self.target
+        elif self.amount > 0.0:
+            scatter = (1 - self.amount) * scatter
+            scatter.flat[:: len(scatter) + 1] += self.amount * self.target
         return Normal(statistics.mean, scatter)
+
+    def visit(
+        self, block: FloatArray, prior: FloatArray | None, theta: Normal, alpha: float
+    ) -> Visit[Moments]:
+        """Return summary and moments of a block; rows are centred once."""
+        swept = self.sweep(block, prior, theta, alpha)
+        if swept is not None:
+            return swept
+        centred, distances, scale = self._measure(block, theta)
+        solution = optimal_weights(self.error_at(distances, theta), alpha, prior)
+        moments = centred_moments(
+            centred, solution.weights, diagonal=self.covariance != "full"
+        )  # overwrites the rows
+        if moments is None:
+            moments = self.statistics(block, solution.weights)
+        else:
+            moments = _shift_and_scale(moments, theta.location, scale)
+        return Visit(solution.summary, moments)
+
+    def _measure(
+        self, block: FloatArray, theta: Normal
+    ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Return the rows less θ's location, their squared distances, and the rows' scale.
+
+        A scale of None means that the centred rows are in working coordinates.
+        """
+        if self.coordinates is not None and self._is_direct and theta.is_well_conditioned:
+            scale = self.coordinates.scale
+            centred = np.empty(block.shape, order="F")  # few columns: faster than row by row
+            white: FloatArray
+            with np.errstate(over="ignore", invalid="ignore"):
+                np.subtract(block, self.coordinates.origin + scale * theta.location, out=centred)
+                if theta.factor.ndim == 1:
+                    white = centred / (theta.factor * scale)
+                else:
+                    white = times_transposed(centred, theta.inverse_factor / scale)
+                distances = np.einsum("ij,ij->i", white, white)
+            if np.isfinite(distances.max()):
+                return centred, distances, scale
+        working = block if self.coordinates is None else self.coordinates(block)
+        centred = working - theta.location
+        return centred, theta.squared_lengths(centred), None
+
+    @cached_property
+    def _is_direct(self) -> bool:
+        """Whether θ may be brought to the rows without losing digits."""
+        coordinates = self.coordinates
+        if coordinates is None or coordinates.basis is not None:
+            return False
+        return bool((np.abs(coordinates.origin) <= _FAR_FROM_ZERO * coordinates.scale).all())
+
+    def sweep(
+        self, block: FloatArray, prior: FloatArray | None, theta: Normal, alpha: float
+    ) -> Visit[Moments] | None:
+        """Return summary and moments of a block in one sweep of compiled code.
+
+        None where that is not possible: the numbers need care, or no weight is large enough.
+        """
+        frame = None if np.isinf(alpha) else self._frame(block, theta)
+        if frame is None or self.coordinates is None:
+            return None
+        at_location = self.error_at(np.zeros(1), theta)[0]
+        exponent = self.coupling(alpha) / 2
+        totals, sums, products = fused.sweep(block, prior, *frame, exponent)
+        mass, squares, distances = totals.tolist()
+        if not _LEAST_MASS < mass < np.inf:
+            return None
+        gap = sums / mass
+        around = products / mass
+        if has_lost_digits(gap, np.diag(around)):
+            return None
+        summary = WeightSummary(
+            alpha=alpha,
+            objective=float(at_location - alpha * np.log(mass)),
+            mass=float(len(block) if prior is None else prior.sum()),
+            entropy=float(exponent * distances / mass + np.log(mass)),
+            squares=squares / mass**2,
+        )
+        moments = Moments(1.0, gap, around - np.outer(gap, gap))
+        return Visit(summary, _shift_and_scale(moments, theta.location, self.coordinates.scale))
+
+    def _frame(self, block: FloatArray, theta: Normal) -> tuple[FloatArray, FloatArray] | None:
+        """Return θ's location and whitening matrix for rows as stored, if worth compiled code."""
+        if self.coordinates is None or theta.covariance.ndim == 1 or not fused.is_worth_it(block):
+            return None
+        if not (self._is_direct and theta.is_well_conditioned):
+            return None
+        scale = self.coordinates.scale
+        return self.coordinates.origin + scale * theta.location, theta.inverse_factor / scale
 
     def foresee(self, before: Normal, after: Normal, alpha: float) -> Foresight[Normal]:
         """Over-relax the location by 1/(1-c), and the inverse covariance by a little more.
@@ -215,97 +258,169 @@ class GaussianModel:
         plain step that the extrapolated one stands for.
         """
         c = min(self.coupling(alpha), 0.999)
-        middle = min(c * _spread_middle(self.crowding), 0.999)
-        move = _moved(before, after.covariance, 1 / (1 - middle))
+        # The middle between the least and the largest eigenvalue of the law.
+        crowded = (1 + float(np.sqrt(self.crowding))) ** 2 / 2
+        middle = min(c * (1 + self.crowding if self.crowding < 1 else crowded), 0.999)
+        move = move_covariance(before, after.covariance, 1 / (1 - middle))
         gap = before.whiten((after.location - before.location)[None, :])[0]
-        gain = (1 - self.shrinkage) * float(gap @ gap) + move.divergence
+        gain = (1 - self.amount) * float(gap @ gap) + move.divergence
         fall = gain / (2 * self.n_features * (1 - middle))
         if move.further is None or not 0.0 < c < 0.95:
             return Foresight(fall, None)
         location = before.location + (after.location - before.location) / (1 - c)
         return Foresight(fall, Normal(location, move.further))
 
+    # What is left open, and starts
+
+    def sample_size(self, table: Table) -> int:
+        """Return enough rows to choose coordinates and a start."""
+        columns = min(table.n_features, table.n_present)
+        # Twenty rows per column; fewer for many columns, as every fit costs their cube.
+        size = max(1000, min(20 * columns, 2000 + 4 * columns))
+        return size if table.n_present > 2 * size else table.n_present
+
+    def complete(self, sample: Sample) -> GaussianModel:
+        """Return the model with coordinates and shrinkage chosen."""
+        check_choice("covariance", self.covariance, ("full", "diag", "spherical"))
+        check_number("shrinkage", self.shrinkage, "[0, 1)", words=("auto",))
+        if self.covariance != "full" and self.shrinkage not in ("auto", 0):
+            raise ValueError(
+                f"shrinkage={self.shrinkage!r} applies to covariance='full' only, not to "
+                f"{self.covariance!r}."
+            )
+        coordinates = choose_working_coordinates(sample, reduces=self.covariance == "full")
+        rank, n_rows = coordinates.rank, sample.n_rows
+        ready = replace(
+            self,
+            coordinates=coordinates,
+            n_features=coordinates.n_features,
+            smallest_size=min(1.5 * (rank + 1), n_rows / 4),
+            crowding=covariance_parameters(self.covariance, rank) / n_rows,
+            dimension=float(rank),
+        )
+        return ready.shrink(sample)
+
+    def shrink(self, sample: Sample) -> GaussianModel:
+        """Return the model with the amount and the target of its shrinkage chosen."""
+        assert self.coordinates is not None
+        if self.covariance != "full" or self.shrinkage == 0.0:
+            return self
+        chosen = choose_shrinkage(self.shrinkage, self.coordinates, sample)
+        if chosen is None:
+            return self
+        return replace(
+            self, shrinkage=chosen.amount, target=chosen.target, dimension=chosen.dimension
+        )
+
+    def propose(self, sample: Sample, wanted: Wanted) -> Iterator[Attempt[Normal]]:
+        """Yield solutions found on the sample: see `gaussian_search`."""
+        return propose_attempts(self, sample, wanted)
+
+    def path_range(self, alpha: float) -> tuple[float, float]:  # noqa: ARG002  # as other models'
+        """Return the α of almost equal weights, and that just above the collapse onto a point."""
+        lowest = self.alpha(1.0)
+        return 200 * lowest, 1.02 * lowest
+
+    # Reading a fit
+
+    def distances(self, block: FloatArray, theta: Normal) -> FloatArray:
+        """Return the squared distances m of rows as stored, in the metric of V."""
+        frame = self._frame(block, theta)
+        if frame is not None:
+            distances = fused.squared_distances(block, *frame)
+            if np.isfinite(distances.max()):
+                return distances
+        distances = self._measure(block, theta)[1]
+        if self.coordinates is not None and self.coordinates.basis is not None:
+            distances += self.coordinates.off_span(block) / self.off_span_variance
+        return distances
+
     @property
     def off_span_variance(self) -> float:
-        """Return the variance along directions that the rows do not span.
+        """Variance along directions that the rows do not span.
 
         Without shrinkage all rows agree there to rounding, and so must a new row.
         """
-        return max(self.shrinkage, _RANK_TOLERANCE**2) * self.target
+        return max(self.amount, RANK_TOLERANCE**2) * self.target
+
+    def pull(self, result: Result[Normal], n_rows: float, rounding: float) -> Pull:  # noqa: ARG002  # as other models'
+        """Return how the weight of a training row depends on its distance, and moves the fit."""
+        leverage = {
+            "full": 1 - self.amount,
+            "diag": 3 / (self.n_features + 2),
+            "spherical": 1 / self.n_features,
+        }[self.covariance]
+        peak = 1 / n_rows
+        if np.isfinite(result.alpha):
+            at_location = self.error_at(np.zeros(1), result.theta)[0]
+            peak = float(np.exp((result.objective - at_location) / result.alpha))
+        return SelfPull(self.coupling(result.alpha), peak, leverage)
+
+    def find_law(self, result: Result[Normal], pull: Pull, distances: Table) -> Law:
+        """Return the law of the distance of a new row that belongs."""
+
+        def sum_up(fitted: FloatArray, prior: FloatArray | None) -> Moments:
+            weights = pull.weigh(fitted)
+            if prior is not None:
+                weights *= prior
+            both = np.column_stack([fitted, pull.leave_out(fitted)])
+            return weighted_moments(both, weights, diagonal=True)
+
+        moments, coupling = distances.fold(sum_up), self.coupling(result.alpha)
+        mean, variance = float(moments.mean[1]), float(moments.scatter[1])
+        if self.covariance == "full" and self.amount == 0.0:
+            law = ScaledF.of_fit(len(result.theta.location), result.effective_size, coupling)
+            return law.match_mean(mean, pull)
+        # The weights fall with m; what they do to the law of loo follows from the slope of m.
+        slope = (1 - coupling) * (float(moments.mean[0]) / max(mean, 1e-300)) ** 2
+        return FittedGamma.of_weighted(mean, variance, coupling / 2 * slope)
+
+    def deviations(self, block: FloatArray, theta: Normal, alpha: float) -> FloatArray:
+        """Return the signed, standardised deviation of each column; squares sum to the distance.
+
+        They are ``V^(-1/2) (x-μ)`` with the symmetric root, in columns that each have variance
+        one: of all whitened coordinates those closest to the columns (Garthwaite and Koch, 2016).
+        Where the rows do not span all columns, the working scale stands in for that variance.
+        """
+        assert self.coordinates is not None
+        coordinates, scaled = self.coordinates, self.coordinates.standardise(block)
+        white: FloatArray
+        if theta.covariance.ndim == 1:
+            white = (scaled - theta.location) / theta.factor
+        elif coordinates.basis is None:
+            unit = np.sqrt(np.diag(theta.covariance))
+            correlation = theta.covariance / unit / unit[:, None]
+            white = (scaled - theta.location) / unit @ _inverse_root(correlation)
+        else:
+            basis = coordinates.basis
+            inside = scaled @ basis - theta.location
+            white = np.asarray(inside @ _inverse_root(theta.covariance) @ basis.T)
+            off = coordinates.off_span(block) > 0
+            rest = scaled[off] - scaled[off] @ basis @ basis.T
+            white[off] += rest / np.sqrt(self.off_span_variance)
+        return np.asarray(np.sqrt(1 - self.coupling(alpha)) * white)
+
+    def location(self, theta: Normal) -> FloatArray:
+        """Return the location in the units of the columns."""
+        assert self.coordinates is not None
+        return self.coordinates.location(theta.location)
+
+    def covariance_at(self, theta: Normal, alpha: float) -> FloatArray:
+        """Return the corrected covariance in the units of the columns."""
+        assert self.coordinates is not None
+        raw = self.coordinates.covariance(theta.covariance, self.off_span_variance)
+        return raw / (1 - self.coupling(alpha))
 
 
-def _spread_middle(crowding: float) -> float:
-    """Middle between the least and the largest eigenvalue of Marchenko and Pastur's law."""
-    return 1 + crowding if crowding < 1 else (1 + float(np.sqrt(crowding))) ** 2 / 2
+def _shift_and_scale(moments: Moments, location: FloatArray, scale: FloatArray | None) -> Moments:
+    """Bring moments around θ's location to working coordinates."""
+    if scale is None:
+        return replace(moments, mean=location + moments.mean)
+    squares = scale * scale if moments.scatter.ndim == 1 else np.outer(scale, scale)
+    return Moments(moments.mass, location + moments.mean / scale, moments.scatter / squares)
 
 
-def _substituted(factor: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve a lower triangular system."""
-    solution, _ = lapack.dtrtrs(factor, right, lower=1)
-    return np.asarray(solution)
-
-
-def times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
-    """Multiply rows by the transpose of a lower triangular matrix; columns lie one after another.
-
-    In strips, which leave out most of the zeros. BLAS has a routine for it, but SciPy's keeps other
-    threads waiting.
-    """
-    size = len(lower)
-    if size < 2 * _STRIP:
-        return (lower @ rows.T).T
-    product = np.empty((size, len(rows)))
-    ends = np.linspace(0, size, 1 + size // _STRIP).astype(int)
-    for begin, end in itertools.pairwise(ends):
-        np.matmul(lower[begin:end, :end], rows.T[:end], out=product[begin:end])
-    return product.T
-
-
-# Columns per strip; narrower ones are slower than the zeros they leave out.
-_STRIP = 64
-
-
-@dataclass(frozen=True)
-class _Move:
-    """A step of the covariance: its size, and where `factor` times as far would have led.
-
-    The size is ``tr R - D - log det R``, twice Kullback and Leibler's divergence, where R is the
-    new covariance in coordinates in which the old one is the identity: no inverse there is
-    ill-conditioned. The way led along the inverse covariance; None if it left the positive ones.
-    """
-
-    divergence: float
-    further: FloatArray | None
-
-
-def _moved(before: Normal, after: FloatArray, factor: float) -> _Move:
-    if after.ndim == 1:
-        return _moved_variances(before.covariance, after, factor)
-    seen = _substituted(before.factor, _substituted(before.factor, after).T)
-    root, info = lapack.dpotrf(seen, lower=1, clean=1)
-    if info != 0:
-        return _Move(np.inf, None)
-    divergence = float(np.trace(seen)) - len(seen) - 2 * float(np.log(np.diag(root)).sum())
-    inverse, _ = lapack.dtrtri(root, lower=1)
-    precision = factor * (inverse.T @ inverse)
-    precision.flat[:: len(seen) + 1] += 1 - factor - _LEAST_PRECISION
-    if lapack.dpotrf(precision, lower=1)[1] != 0:
-        return _Move(divergence, None)
-    precision.flat[:: len(seen) + 1] += _LEAST_PRECISION
-    root, _ = lapack.dpotrf(precision, lower=1, clean=1)
-    half = _substituted(root, before.factor.T)
-    return _Move(divergence, half.T @ half)
-
-
-def _moved_variances(before: FloatArray, after: FloatArray, factor: float) -> _Move:
-    ratios = after / before
-    if not (ratios > 0).all():
-        return _Move(np.inf, None)
-    excess = ratios - 1.0
-    divergence = float((excess - np.log1p(excess)).sum())
-    precision = 1 + factor * (1 / ratios - 1)
-    return _Move(divergence, before / precision if (precision > _LEAST_PRECISION).all() else None)
-
-
-# An extrapolated inverse covariance may fall to this part of the former one in any direction.
-_LEAST_PRECISION = 0.1
+def _inverse_root(matrix: FloatArray) -> FloatArray:
+    """Symmetric inverse square root of a positive definite matrix."""
+    variances, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors / np.sqrt(variances)) @ vectors.T)

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, Mergeable
+from eosparse.core import ErrorModel, FloatArray, IntArray, Mergeable
 
 Learner = TypeVar("Learner")
 Part = TypeVar("Part", bound=Mergeable)
@@ -45,7 +45,7 @@ class RowWeights:
 
 
 @dataclass(frozen=True)
-class LearnerModel(Generic[Learner]):
+class LearnerModel(ErrorModel[IntArray, Fitted[Learner], RowWeights]):
     """Error model around a function that fits a learner to weights of all rows.
 
     Attributes

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from eosparse.core import FloatArray, Moments, check_whole, weighted_moments, weighted_quantiles
+from eosparse.models.base import TableModel
 from eosparse.models.lengths import nearest_half, squared_norms
+from eosparse.rows import Sample
 
 # A spread below this, relative to the mean, is rounding.
 _CONSTANT = 1e-13
@@ -40,7 +42,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class LinearModel:
+class LinearModel(TableModel[Line, Moments]):
     """Error model of linear regression; θ is a `Line`, and one column is the target.
 
     Attributes
@@ -68,12 +70,14 @@ class LinearModel:
     target: int = -1
     smallest_size: float = 1.0
 
+    is_squared = True
+
     def errors(self, block: FloatArray, theta: Line) -> FloatArray:
         """Return the squared residual of each row."""
-        x, y = self._parted(block)
+        x, y = self._split(block)
         return squared_norms((y - theta.predict(x))[:, None])
 
-    def _parted(self, block: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _split(self, block: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the columns x, and the target."""
         if self.target == -1:  # needs no copy
             return block[:, :-1], block[:, -1]
@@ -86,7 +90,7 @@ class LinearModel:
         theta: Line | None = None,  # noqa: ARG002  # the protocol's signature
     ) -> Moments:
         """Return the weighted moments of the joint table, the target last."""
-        joint = block if self.target == -1 else np.column_stack(self._parted(block))
+        joint = block if self.target == -1 else np.column_stack(self._split(block))
         return weighted_moments(joint, weights, diagonal=False)
 
     def solve(self, statistics: Moments) -> Line:
@@ -103,10 +107,10 @@ class LinearModel:
         coefficients: FloatArray = solution / unit
         return Line(coefficients, float(mean[-1] - mean[:-1] @ coefficients))
 
-    def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> LinearModel:  # noqa: ARG002  # as other models'
+    def complete(self, sample: Sample) -> LinearModel:
         """Return the model, its target checked."""
         check_whole("target", self.target, -np.inf)
-        size = values.shape[1]
+        size = sample.values.shape[1]
         if size < 2 or not -size <= self.target < size:
             raise ValueError(
                 f"target={self.target} must be the number of one of the columns of X, beside at "
@@ -114,15 +118,16 @@ class LinearModel:
             )
         return self
 
-    def starts(self, values: FloatArray, mass: FloatArray) -> Iterator[Line]:
+    def starts(self, sample: Sample) -> Iterator[Line]:
         """Yield least squares of all rows, of the half nearest to a plane, of the central half.
 
         That plane has the least absolute residuals: almost half of the targets may be wrong. In
         the central half, no row is far out in x.
         """
+        values, mass = sample.values, sample.mass
         middle = weighted_quantiles(values, mass, (0.5,))[0]
         mass = np.where(np.abs(values - middle).max(axis=1) < _FARTHEST, mass, 0.0)
-        x, y = self._parted(np.where(mass[:, None] > 0, values, 0.0))
+        x, y = self._split(np.where(mass[:, None] > 0, values, 0.0))
         residuals = least_absolute_residuals(x, y, mass)
         near = residuals <= weighted_quantiles(residuals, mass, (0.5,))[0]
         for chosen in (mass > 0, near & (mass > 0), nearest_half(x, mass) & (mass > 0)):
@@ -136,9 +141,9 @@ class LinearModel:
         """As many rows as coefficients have a plane through them."""
         return n_features
 
-    def deviations(self, block: FloatArray, theta: Line) -> FloatArray:
+    def deviations(self, block: FloatArray, theta: Line, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
         """Return the residual, which is the target's: other columns have none."""
-        x, y = self._parted(block)
+        x, y = self._split(block)
         deviations = np.zeros(block.shape)
         deviations[:, self.target] = y - theta.predict(x)
         return deviations

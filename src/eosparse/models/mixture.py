@@ -22,7 +22,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy.special import logsumexp
-from scipy.stats import chi2
 
 from eosparse.core import (
     CollapseError,
@@ -30,17 +29,21 @@ from eosparse.core import (
     Moments,
     check_number,
     check_whole,
+    chi_squared_quantile,
     weighted_moments,
     weighted_quantiles,
 )
+from eosparse.inference import MixtureLaw
+from eosparse.models.base import ErrorMoments, TableModel
 from eosparse.models.cluster_starts import cluster_starts
 from eosparse.models.efficiency import (
     coupling_for_efficiency,
     covariance_parameters,
     largest_stable_coupling,
 )
-from eosparse.models.gaussian import Normal
 from eosparse.models.lengths import squared_distances
+from eosparse.models.normal import Normal
+from eosparse.rows import Sample, Table, take_sample
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class MixtureMoments:
 
 
 @dataclass(frozen=True)
-class MixtureModel:
+class MixtureModel(TableModel[Mixture, MixtureMoments]):
     """Error model of a Gaussian mixture; θ is a `Mixture`.
 
     Attributes
@@ -178,10 +181,11 @@ class MixtureModel:
         scatter.flat[:: len(scatter) + 1] += pseudo / (share + pseudo) * self.target
         return Normal(location, scatter)
 
-    def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> MixtureModel:
+    def complete(self, sample: Sample) -> MixtureModel:
         """Return the model with components and pseudo-rows."""
-        n_components = self._checked(n_rows)
-        n_present = max(float(np.count_nonzero(mass)), n_rows)  # the sample may be all, or a part
+        values, mass, n_rows = sample.values, sample.mass, sample.n_rows
+        n_components = self._check_numbers(n_rows)
+        n_present = max(float(np.count_nonzero(mass)), n_rows)
         if n_components > n_present:
             raise ValueError(
                 f"n_components={n_components} is more than the n_samples={n_present:g} rows."
@@ -194,7 +198,7 @@ class MixtureModel:
         pseudo_mass = (values.shape[1] + 1) / n_rows
         return replace(model, pseudo_mass=pseudo_mass, target=min(spreads))
 
-    def _checked(self, n_rows: float) -> int:
+    def _check_numbers(self, n_rows: float) -> int:
         """Return the number of components, all numbers checked."""
         check_number("target", self.target, "(0, inf)")
         if self.pseudo_mass is not None:
@@ -209,8 +213,13 @@ class MixtureModel:
         for start in cluster_starts(values, mass, size):
             yield start[np.arange(size) % len(start)]
 
-    def starts(self, values: FloatArray, mass: FloatArray) -> Iterator[Mixture]:
+    def start_from(self, rows: Table) -> Mixture:
+        """Return the first guess for rows with these prior weights."""
+        return next(self.starts(take_sample(rows, self.sample_size(rows)).view_by(rows.prepare)))
+
+    def starts(self, sample: Sample) -> Iterator[Mixture]:
         """Yield equal balls around the centres with which k-means starts."""
+        values, mass = sample.values, sample.mass
         for centres in self._centres(values, mass):
             ball = _spread(centres, values, mass) * np.eye(values.shape[1])
             shares = np.full(len(centres), 1 / len(centres))
@@ -223,12 +232,28 @@ class MixtureModel:
         stable = largest_stable_coupling(parameters, n_rows / 2 / n_components)
         return 1 / (n_features * min(coupling_for_efficiency(efficiency, n_features), stable))
 
+    @property
+    def law_power(self) -> int:
+        """The power of the weights under which the law is found: their squares give its size."""
+        return 2
+
+    def law(self, theta: Mixture, alpha: float, moments: ErrorMoments) -> MixtureLaw:
+        """Return the law of the error, from those of the components."""
+        return MixtureLaw.of_fit(
+            theta.shares,
+            np.array([part.log_det for part in theta.components]),
+            self.peak_errors(theta),
+            n_features=theta.locations.shape[1],
+            alpha=alpha,
+            kish_size=1 / float(moments.sums[0]),  # Σ w²/u, weights summing to one
+        )
+
     def is_full(self, theta: Mixture, values: FloatArray, weights: FloatArray) -> bool:
         """Whether each component has more rows than columns, so that it has a covariance."""
         shared = theta.responsibilities(values).T @ weights
         return bool((shared > values.shape[1]).all())
 
-    def deviations(self, block: FloatArray, theta: Mixture) -> FloatArray:
+    def deviations(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
         """Return the standardised deviation of each row from its most probable component.
 
         By the symmetric root of the covariance, the closest to the columns.
@@ -250,7 +275,7 @@ def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
     rounding = _ROUNDING * float(np.square(np.ptp(values[within], axis=0)).sum())
     median = float(weighted_quantiles(nearest, mass, (0.5,))[0])
     if median > rounding:
-        return median / float(chi2.ppf(0.5, values.shape[1]))
+        return median / chi_squared_quantile(0.5, values.shape[1])
     # Where most rows are tied, the mean; where all are, anything.
     mean = float(mass[within] @ nearest[within] / mass.sum())
     return mean / values.shape[1] if mean > rounding else 1.0

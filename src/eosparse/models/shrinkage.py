@@ -2,9 +2,59 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 
-from eosparse.core import FloatArray
+from eosparse.core import FloatArray, weighted_moments, weighted_quantiles
+from eosparse.rows import Coordinates, Sample
+
+# With fewer rows per column than this, "auto" shrinks the covariance: its smallest eigenvalues are
+# then too small by a factor of three or more (Marchenko and Pastur).
+ROWS_PER_COLUMN = 5.0
+# A covariance shrunk further no longer follows the rows at all.
+_MOST_SHRINKAGE = 0.99
+
+
+@dataclass(frozen=True)
+class Shrinkage:
+    """How much to shrink, towards which variance, and how many dimensions are still fitted."""
+
+    amount: float
+    target: float
+    dimension: float
+
+
+def choose_shrinkage(
+    asked: float | Literal["auto"], coordinates: Coordinates, sample: Sample
+) -> Shrinkage | None:
+    """Return the shrinkage that was asked for, or that the number of rows asks for; or None."""
+    rank, n_features = coordinates.rank, coordinates.n_features
+    is_crowded = sample.n_rows < ROWS_PER_COLUMN * rank
+    if isinstance(asked, str) and not is_crowded:
+        return None
+    scatter, size = bounded_scatter(coordinates(sample.values), sample.mass)
+    if isinstance(asked, str):
+        asked = min(oas_shrinkage(scatter, n_features, size), _MOST_SHRINKAGE)
+        if asked == 0.0:
+            return None
+    amount = float(asked)
+    dimension = effective_dimension(scatter, n_features, amount) if is_crowded else float(rank)
+    return Shrinkage(amount, float(np.trace(scatter)) / n_features, dimension)
+
+
+def bounded_scatter(working: FloatArray, mass: FloatArray) -> tuple[FloatArray, float]:
+    """Return the scatter in which no row weighs more than the median one, and its Kish size."""
+    centred = working - weighted_quantiles(working, mass, (0.5,))
+    squares = np.einsum("ij,ij->i", centred, centred)
+    # Rows equal to the centre, which may be most of them, say nothing about a typical distance.
+    apart = squares > 0
+    typical = weighted_quantiles(squares[apart], mass[apart], (0.5,)).item()
+    bound = 1 / np.maximum(1.0, squares / typical)
+    weights = mass * bound
+    size = weights.sum() ** 2 / float(weights @ bound)
+    return weighted_moments(working, weights, diagonal=False).scatter, size
 
 
 def oas_shrinkage(scatter: FloatArray, n_features: int, effective_size: float) -> float:

@@ -25,14 +25,21 @@ feature entropy they are a term of the error that all rows share, so that descen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.special import xlogy
 
-from eosparse.core import CollapseError, FloatArray, IntArray, optimal_weights
+from eosparse.core import (
+    CollapseError,
+    ErrorModel,
+    FloatArray,
+    IntArray,
+    Visit,
+    optimal_weights,
+)
 from eosparse.rows import Labelled
 
 _SMALLEST_PROBABILITY = 1e-300
@@ -92,7 +99,7 @@ class BoxSums:
 
 
 @dataclass(frozen=True)
-class SPAModel:
+class SPAModel(ErrorModel[Labelled, Boxes, BoxSums]):
     """Error of a row under its best box.
 
     Attributes
@@ -129,14 +136,16 @@ class SPAModel:
         best: IntArray = self._costs(block, theta).argmin(axis=1)
         return best
 
-    def look(
-        self, block: Labelled, theta: Boxes
-    ) -> tuple[FloatArray, Callable[[FloatArray], BoxSums]]:
-        """Return the errors, and the statistics as a function of weights; boxes are found once."""
+    def visit(
+        self, block: Labelled, prior: FloatArray | None, theta: Boxes, alpha: float
+    ) -> Visit[BoxSums]:
+        """Return summary and sums of a block; the best box of each row is found once."""
         costs = self._costs(block, theta)
         best = costs.argmin(axis=1)
         errors: FloatArray = costs[np.arange(len(best)), best] + self._common(theta)
-        return errors, lambda weights: box_sums(block, weights, best, theta.labels.shape)
+        solution = optimal_weights(errors, alpha, prior)
+        sums = box_sums(block, solution.weights, best, theta.labels.shape)
+        return Visit(solution.summary, sums)
 
     def statistics(self, block: Labelled, weights: FloatArray, theta: Boxes) -> BoxSums:
         """Return the weighted sums over the boxes that are best at θ."""
@@ -199,7 +208,7 @@ class LabelCounts:
 
 
 @dataclass(frozen=True)
-class BoxLabelModel:
+class BoxLabelModel(ErrorModel[Labelled, FloatArray, LabelCounts]):
     """Error of a row's label under the boxes it is affiliated to.
 
     The `values` of a block are the affiliations; θ are the label probabilities (K × M).

@@ -15,7 +15,9 @@ import numpy as np
 from scipy.linalg import eigh
 
 from eosparse.core import FloatArray, Moments, check_whole, weighted_moments
+from eosparse.models.base import TableModel
 from eosparse.models.lengths import lengths, nearest_half, spatial_median, squared_norms
+from eosparse.rows import Sample
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class SubspaceModel:
+class SubspaceModel(TableModel[Plane, Moments]):
     """Error model of robust principal component analysis; θ is a `Plane`.
 
     Attributes
@@ -67,6 +69,8 @@ class SubspaceModel:
     n_components: int | None = None
     smallest_size: float = 1.0
 
+    is_squared = True
+
     def errors(self, block: FloatArray, theta: Plane) -> FloatArray:
         """Return the squared distance of each row to the subspace."""
         return squared_norms(theta.residuals(block))
@@ -86,7 +90,7 @@ class SubspaceModel:
         Where the rows span fewer directions, the remaining ones are any that complete the basis.
         """
         size = len(statistics.mean)
-        n_components = self._checked(size)
+        n_components = self._check_size(size)
         if n_components == 0:
             return Plane(statistics.mean, np.zeros((0, size)), np.zeros(0))
         chosen = (size - n_components, size - 1)
@@ -97,7 +101,7 @@ class SubspaceModel:
         components *= np.where(largest < 0, -1.0, 1.0)[:, None]
         return Plane(statistics.mean, components, np.maximum(variances[::-1], 0.0))
 
-    def _checked(self, n_features: int) -> int:
+    def _check_size(self, n_features: int) -> int:
         check_whole("n_components", self.n_components, 0)
         if self.n_components is None or not 0 <= self.n_components <= n_features:
             raise ValueError(
@@ -106,10 +110,11 @@ class SubspaceModel:
             )
         return self.n_components
 
-    def completed(self, values: FloatArray, mass: FloatArray, n_rows: float) -> SubspaceModel:  # noqa: ARG002  # as other models'
+    def complete(self, sample: Sample) -> SubspaceModel:
         """Return the model with its number of components, checked."""
+        values, mass = sample.values, sample.mass
         if self.n_components is not None:
-            self._checked(values.shape[1])
+            self._check_size(values.shape[1])
             return self
         middle = nearest_half(values, mass)
         scatter = weighted_moments(values[middle], mass[middle], diagonal=False).scatter
@@ -117,12 +122,13 @@ class SubspaceModel:
         above = int(np.count_nonzero(variances > variances.mean()))
         return replace(self, n_components=min(max(above, 1), max(values.shape[1] - 1, 1)))
 
-    def starts(self, values: FloatArray, mass: FloatArray) -> Iterator[Plane]:
+    def starts(self, sample: Sample) -> Iterator[Plane]:
         """Yield guesses: the classical subspace, the spherical one, that of the central half.
 
         In the spherical one, of the directions from the spatial median to the rows, no row counts
         more than another. All turn with the rows, and a row of mass k counts as k rows.
         """
+        values, mass = sample.values, sample.mass
         middle = spatial_median(values, mass)
         centred = values - middle
         reach = lengths(centred)
@@ -136,11 +142,11 @@ class SubspaceModel:
 
     def n_directions(self, n_features: int) -> int:
         """Rows scatter in the directions off the subspace."""
-        return max(n_features - self._checked(n_features), 1)
+        return max(n_features - self._check_size(n_features), 1)
 
     def n_determining(self, n_features: int) -> int:
         """Return q + 1: as many rows have a subspace through them."""
-        return self._checked(n_features) + 1
+        return self._check_size(n_features) + 1
 
     def volume(self, theta: Plane, mean_error: float) -> float:
         """Return the log-determinant of the rows: of λ_i within the subspace, of σ² off it.
@@ -153,8 +159,8 @@ class SubspaceModel:
         noise = max(mean_error / max(n_off, 1), 1e-290)
         return float(np.log(np.maximum(theta.variances, noise)).sum() + n_off * np.log(noise))
 
-    def deviations(self, block: FloatArray, theta: Plane) -> FloatArray:
-        """Return what of each row lies off the subspace."""
+    def deviations(self, block: FloatArray, theta: Plane, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
+        """Return the part of each row that lies off the subspace."""
         return theta.residuals(block)
 
 

@@ -11,7 +11,6 @@ from scipy.stats import chi2
 
 from eosparse.core import BoolArray, FloatArray
 from eosparse.estimators import EOSDetector
-from eosparse.fitting.gaussian_fit import gaussian
 from eosparse.plots._matplotlib import LINE, legend_on_top, new_axes, scatter_rows
 from eosparse.rows import Table
 
@@ -89,11 +88,11 @@ class DistanceQQDisplay:
             raise ValueError(f"law={law!r} must be 'fitted' or 'chi2'.")
         squared, flagged = _ordered(estimator, X)
         tail = 1 - (np.arange(len(squared)) + 0.5) / len(squared)
-        judge = estimator._read_out.judge
+        judge = estimator._judge
         if law == "fitted":
             quantiles, name = judge.law.distance_at(tail), "the fitted law"
         else:
-            rank = gaussian(judge.fit, "law='chi2'").coordinates.rank
+            rank = len(estimator.theta_.location)
             quantiles, name = chi2.isf(tail, rank), f"χ² with {rank} degrees of freedom"
         return cls(np.sqrt(quantiles), np.sqrt(squared), flagged, name).plot(ax=ax)
 
@@ -119,9 +118,8 @@ def _ordered(estimator: EOSDetector, X: ArrayLike | None) -> tuple[FloatArray, B
         order = np.argsort(squared, kind="stable")
         return squared[order], np.asarray(estimator.predict(X))[order] == -1
     flagged = np.asarray(estimator.is_outlier_)  # names the remedy if rows are not in memory
-    read_out = estimator._read_out
-    uncorrected = np.asarray(cast(Table, read_out.uncorrected).column(np.float64))
-    order = np.argsort(uncorrected, kind="stable")
+    fitted = np.asarray(cast(Table, estimator._training).to_column(np.float64))
+    order = np.argsort(fitted, kind="stable")
     # Ranked as p-values are: with very few rows a near row's pull may outweigh its distance.
-    loo = np.maximum.accumulate(read_out.judge.fit.left_out(uncorrected[order]))
-    return loo, flagged[order]
+    left_out = np.maximum.accumulate(estimator._judge.fit.pull.leave_out(fitted[order]))
+    return left_out, flagged[order]

@@ -10,8 +10,7 @@ import numpy as np
 import eosparse
 from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.estimators import EOSDetector
-from eosparse.fitting.read_out import Judgement
-from eosparse.rows.table import spread_out
+from eosparse.rows import spread_out
 from eosparse.tables import Column, Numbers, Role, TableFile
 from eosparse.tables.columns import name_of_rows
 from eosparse.tables.numbers import number_cells
@@ -79,8 +78,8 @@ class Verdict:
         """Of new rows; flagged beyond the model's cut, or by level."""
         values = _named(detector, numbers, np.arange(len(numbers.values)))
         p_values = np.asarray(detector.p_values(values))
-        judge = detector._read_out.judge
-        weights = Judgement(judge, "relative_weights")(numbers.values)
+        judge = detector._judge
+        weights = judge.relative_weights(judge.fit.measure(numbers.values))
         flagged = p_values < level if level is not None else detector.predict(values) == -1
         return cls(p_values, weights, np.asarray(flagged))
 

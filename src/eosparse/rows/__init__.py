@@ -1,41 +1,45 @@
-"""Where the rows live, and in which coordinates they are seen."""
+"""Where the rows are stored, and in which coordinates they are seen."""
 
-from eosparse.rows.cluster import DaskRows, is_dask, is_frame
+from eosparse.rows.cluster import DaskRows
 from eosparse.rows.coordinates import (
     BoundedColumns,
     Coordinates,
-    bounded_columns,
+    bound_columns,
     choose_coordinates,
-    spanned,
+    reduce_to_span,
 )
-from eosparse.rows.files import FileRows, is_on_disk, open_rows, write_parquet
+from eosparse.rows.files import FileRows, open_rows
 from eosparse.rows.labelled import Labelled, LabelledRows, by_class
-from eosparse.rows.memory import MemoryRows, as_float64, block_slices
-from eosparse.rows.side_by_side import each, single_threaded_blas
-from eosparse.rows.table import Chained, Table, spread_out
+from eosparse.rows.memory import MemoryRows, block_slices
+from eosparse.rows.parallel import map_parallel, single_threaded_blas
+from eosparse.rows.sample import Sample, spread_out, take_sample
+from eosparse.rows.table import Chain, Table, as_float64, as_stored
+
+# Storages other than memory, asked in turn whether they accept what a user passes as X.
+STORAGES = (FileRows, DaskRows)
 
 __all__ = [
+    "STORAGES",
     "BoundedColumns",
-    "Chained",
+    "Chain",
     "Coordinates",
     "DaskRows",
     "FileRows",
     "Labelled",
     "LabelledRows",
     "MemoryRows",
+    "Sample",
     "Table",
     "as_float64",
+    "as_stored",
     "block_slices",
-    "bounded_columns",
+    "bound_columns",
     "by_class",
     "choose_coordinates",
-    "each",
-    "is_dask",
-    "is_frame",
-    "is_on_disk",
+    "map_parallel",
     "open_rows",
+    "reduce_to_span",
     "single_threaded_blas",
-    "spanned",
     "spread_out",
-    "write_parquet",
+    "take_sample",
 ]

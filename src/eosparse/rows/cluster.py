@@ -11,14 +11,14 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray, Mergeable
 from eosparse.rows.memory import block_slices, fold_array
-from eosparse.rows.side_by_side import single_threaded_blas
-from eosparse.rows.table import Chained, NamedColumns, unchanged
+from eosparse.rows.parallel import single_threaded_blas
+from eosparse.rows.table import Chain, Table, as_stored
 
 Part = TypeVar("Part", bound=Mergeable)
 # Parts merged by one task.
@@ -34,12 +34,7 @@ def _dask() -> Any:
     return dask
 
 
-def is_dask(X: Any) -> bool:
-    """Whether something is a Dask collection, without importing Dask."""
-    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_delayed")
-
-
-def is_frame(X: Any) -> bool:
+def _is_frame(X: Any) -> bool:
     """Whether a Dask collection is a data frame."""
     return hasattr(X, "map_partitions")
 
@@ -54,7 +49,7 @@ class Survey:
 
 
 @dataclass(frozen=True)
-class DaskRows(NamedColumns):
+class DaskRows(Table):
     """Rows of a Dask array or data frame.
 
     Attributes
@@ -72,7 +67,30 @@ class DaskRows(NamedColumns):
     source: Any
     columns: tuple[str, ...]
     weights: Any = None
-    prepare: Callable[[FloatArray], FloatArray] = field(default=unchanged, repr=False)
+    prepare: Callable[[FloatArray], FloatArray] = field(default=as_stored, repr=False)
+
+    @classmethod
+    def accepts(cls, X: Any) -> bool:
+        """Whether X is a Dask collection; does not import Dask."""
+        module = type(X).__module__.split(".")[0]
+        return module in ("dask", "dask_expr") and hasattr(X, "to_delayed")
+
+    @classmethod
+    def open(cls, X: Any, columns: Sequence[str] | None = None, sample_weight: Any = None) -> Self:
+        """Return the rows of X: of the given columns, if it has names, weighted by an array."""
+        if sample_weight is not None and not cls.accepts(sample_weight):
+            raise TypeError(
+                "For a Dask collection, sample_weight is a Dask array with the same partitions."
+            )
+        if columns is not None and _is_frame(X):
+            X = _select_columns(X, columns)
+        return cls(X, _name_columns(X), sample_weight)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names that a fitted estimator remembers; None unless all are strings."""
+        is_named = _is_frame(self.source) and all(isinstance(c, str) for c in self.source.columns)
+        return self.columns if is_named else None
 
     @property
     def n_present(self) -> int:
@@ -98,7 +116,7 @@ class DaskRows(NamedColumns):
     def _parts(self) -> list[tuple[Any, Any]]:
         """Partitions with their prior weights, as tasks not yet run."""
         source = self.source
-        if not is_frame(source):
+        if not _is_frame(source):
             source = source.rechunk({1: -1})
         parts = np.ravel(source.to_delayed())
         if self.weights is None:
@@ -124,24 +142,29 @@ class DaskRows(NamedColumns):
         merged: Part = result
         return merged
 
-    def prepared(self, prepare: Callable[[FloatArray], FloatArray]) -> DaskRows:
+    def prepare_with(self, prepare: Callable[[FloatArray], FloatArray]) -> DaskRows:
         """Return the same rows, prepared in another way."""
-        return self._keeping_surveys(replace(self, prepare=prepare))
-
-    def mapped(self, function: Callable[[FloatArray], FloatArray]) -> DaskRows:
-        """Return rows of one number each, made anew whenever they are computed."""
-        return self.prepared(Chained(self.prepare, function))
-
-    def _keeping_surveys(self, other: DaskRows) -> DaskRows:
-        for name in ("surveys", "_parts"):
+        other = replace(self, prepare=prepare)
+        for name in ("surveys", "_parts"):  # a pass over the rows each
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other
 
-    def column(self, dtype: Any) -> Any:
-        """Return mapped rows as a lazy array, or, of a data frame, as a lazy series."""
-        function = _of_part(self.prepare, self.columns, dtype)
-        if is_frame(self.source):
+    def map(self, function: Callable[[FloatArray], FloatArray]) -> DaskRows:
+        """Return rows of one number each, computed lazily."""
+        return self.prepare_with(Chain(self.prepare, function))
+
+    def times_prior(self, column: Any) -> Any:
+        """Return a lazy column multiplied by the prior weights."""
+        return column if self.weights is None else (column * self.weights).astype(column.dtype)
+
+    def keep_for_pickle(self) -> None:
+        """Save nothing: the cluster need not be there when the estimator is loaded."""
+
+    def to_column(self, dtype: Any) -> Any:
+        """Return rows of one number each as a lazy array, or a lazy series for a data frame."""
+        function = _evaluate_parts(self.prepare, self.columns, dtype)
+        if _is_frame(self.source):
             import pandas as pd
 
             def one(frame: Any) -> Any:
@@ -164,6 +187,26 @@ class DaskRows(NamedColumns):
         return np.concatenate([v for v, _ in found]), np.concatenate([m for _, m in found])
 
 
+def _select_columns(X: Any, names: Sequence[str]) -> Any:
+    missing = [name for name in names if name not in set(X.columns)]
+    if missing:
+        raise ValueError(
+            f"no column {missing[0]!r} in X; there are {', '.join(map(str, X.columns))}."
+        )
+    return X[list(names)]
+
+
+def _name_columns(X: Any) -> tuple[str, ...]:
+    if _is_frame(X):
+        for name, kind in X.dtypes.items():
+            if kind.kind not in "fiub":
+                raise ValueError(f"column {name!r} holds {kind}, not numbers. Leave it out.")
+        return tuple(str(name) for name in X.columns)
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimensions; it must have two.")
+    return tuple(f"x{i}" for i in range(X.shape[1]))
+
+
 def _values(part: Any) -> FloatArray:
     """Return a partition as an array of floats, without a copy where it is one."""
     values = np.asarray(part)
@@ -183,7 +226,7 @@ def _prior(prior: Any, n_rows: int) -> FloatArray | None:
 
 
 def _survey(part: Any, prior: Any, number: int, columns: Sequence[str]) -> Survey:
-    values = _checked(part, columns, f"partition {number}, ")
+    values = _check_values(part, columns, f"partition {number}, ")
     mass = _prior(prior, len(values))
     if mass is None:
         return Survey(len(values), len(values), float(len(values)))
@@ -192,7 +235,7 @@ def _survey(part: Any, prior: Any, number: int, columns: Sequence[str]) -> Surve
     return Survey(len(values), int(np.count_nonzero(mass)), float(mass.sum()))
 
 
-def _checked(part: Any, columns: Sequence[str], where: str = "") -> FloatArray:
+def _check_values(part: Any, columns: Sequence[str], where: str = "") -> FloatArray:
     """Return a partition as numbers, which must all be finite."""
     values = _values(part)
     if not np.isfinite(values.sum()) and not np.isfinite(values).all():
@@ -226,11 +269,11 @@ def _take(part: Any, prior: Any, numbers: IntArray) -> tuple[FloatArray, FloatAr
     return values[rows], mass[rows]
 
 
-def _of_part(
+def _evaluate_parts(
     prepare: Callable[[FloatArray], FloatArray], columns: Sequence[str], dtype: Any
 ) -> Callable[[Any], FloatArray]:
     def function(part: Any) -> FloatArray:
-        values = _checked(part, columns)
+        values = _check_values(part, columns)
         blocks = [prepare(values[rows]) for rows in block_slices(values.shape)]
         return np.concatenate([np.zeros(0), *blocks]).astype(dtype, copy=False)
 

@@ -11,12 +11,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eosparse.core import FloatArray, centre_and_spread, weighted_moments
+from eosparse.rows.memory import MemoryRows
+from eosparse.rows.sample import Sample
 from eosparse.rows.table import Table
 
 # Beyond this many spreads a row is as far as can be; its square still fits a float.
 _FARTHEST = 1e60
 # Values beyond this many spreads do not widen a column's scale further.
 _WINSOR = 30.0
+# Squares of the columns must fit a float.
+_LARGEST_SCALE = 1e150
 # Bounded columns go no farther than this many standard deviations.
 _BOUND = 3.0
 # Singular values below this part of the largest are rounding.
@@ -51,7 +55,7 @@ class Coordinates:
         """Number of working coordinates."""
         return self.n_features if self.basis is None else self.basis.shape[1]
 
-    def scaled(self, values: FloatArray) -> FloatArray:
+    def standardise(self, values: FloatArray) -> FloatArray:
         """Centre and scale the columns, in float64.
 
         Columns are laid out one after the other: with few of them, that is several times faster
@@ -65,14 +69,14 @@ class Coordinates:
 
     def __call__(self, values: FloatArray) -> FloatArray:
         """Working coordinates of rows."""
-        scaled = self.scaled(values)
+        scaled = self.standardise(values)
         return scaled if self.basis is None else scaled @ self.basis
 
     def off_span(self, values: FloatArray) -> FloatArray:
         """Squared length of what the basis does not reach."""
         if self.basis is None:
             return np.zeros(len(values))
-        scaled = self.scaled(values)
+        scaled = self.standardise(values)
         rest = scaled - (scaled @ self.basis) @ self.basis.T
         squares = np.einsum("ij,ij->i", rest, rest)
         length = np.einsum("ij,ij->i", scaled, scaled)
@@ -93,25 +97,63 @@ class Coordinates:
         return full * self.scale[:, None] * self.scale
 
 
-def choose_coordinates(values: FloatArray, mass: FloatArray) -> Coordinates:
+def choose_working_coordinates(sample: Sample, *, reduces: bool) -> Coordinates:
+    """Return coordinates for the rows of a table, reduced to their span if wanted.
+
+    All rows are asked for their span, or whether they differ, only if those of the sample are
+    deficient.
+    """
+    _check_rows_differ(sample)
+    coordinates = choose_coordinates(sample)
+    if not reduces:
+        return coordinates
+    reduced = reduce_to_span(coordinates, MemoryRows(sample.values, sample.mass))
+    if reduced.basis is not None and not sample.is_whole:
+        return reduce_to_span(coordinates, sample.table)
+    return reduced
+
+
+def choose_coordinates(sample: Sample) -> Coordinates:
     """Centre and scale robustly; a constant column keeps scale 1.
 
     The scale is the standard deviation of the column, values beyond thirty robust spreads pulled in
     to there: that of the whole column where tails are heavy or ties many, yet bounded.
     """
-    sample = np.asarray(values[mass > 0], dtype=np.float64)
-    present = mass[mass > 0]
+    values = np.asarray(sample.values[sample.mass > 0], dtype=np.float64)
+    present = sample.mass[sample.mass > 0]
     with np.errstate(over="ignore"):
-        centre, spread = centre_and_spread(sample, present)
+        centre, spread = centre_and_spread(values, present)
         unit = np.where(spread > 0, spread, 1.0)
-        around = np.clip((sample - centre) / unit, -_FARTHEST, _FARTHEST)
-    pulled = np.clip(around, -_WINSOR, _WINSOR)
-    deviation = np.sqrt(weighted_moments(pulled, present, diagonal=True).scatter)
+        around = np.clip((values - centre) / unit, -_FARTHEST, _FARTHEST)
+    bounded = np.clip(around, -_WINSOR, _WINSOR)
+    deviation = np.sqrt(weighted_moments(bounded, present, diagonal=True).scatter)
     middle = int(np.argmin(np.square(around).sum(axis=1)))
-    return Coordinates(sample[middle], unit * np.where(deviation > 0, deviation, 1.0))
+    scale = unit * np.where(deviation > 0, deviation, 1.0)
+    bad = (scale > _LARGEST_SCALE) | (scale < 1 / _LARGEST_SCALE)
+    if bad.any():
+        column = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"column {sample.table.columns[column]!r} has a spread of {scale[column]:.3g}, whose "
+            "square does not fit a float. Multiply the column by a constant."
+        )
+    return Coordinates(values[middle], scale)
 
 
-def spanned(coordinates: Coordinates, table: Table) -> Coordinates:
+def _check_rows_differ(sample: Sample) -> None:
+    """Raise if all rows of the table are equal."""
+    first = sample.values[0]
+    if (sample.values != first).any():
+        return
+
+    def count_others(block: FloatArray, prior: FloatArray | None) -> FloatArray:
+        counted = block if prior is None else block[prior > 0]
+        return np.array([float(np.count_nonzero(counted != first))])
+
+    if sample.table.fold(count_others)[0] == 0:
+        raise ValueError("all rows of X are equal: there is nothing to tell them apart by.")
+
+
+def reduce_to_span(coordinates: Coordinates, table: Table) -> Coordinates:
     """Return the coordinates reduced to the span of the rows, if that is smaller.
 
     Each row is first brought to unit length, which changes no span, so that one enormous row
@@ -119,7 +161,7 @@ def spanned(coordinates: Coordinates, table: Table) -> Coordinates:
     """
 
     def directions(values: FloatArray, prior: FloatArray | None) -> FloatArray:
-        scaled = coordinates.scaled(values)
+        scaled = coordinates.standardise(values)
         length = np.linalg.norm(scaled, axis=1)
         mass = np.ones(len(values)) if prior is None else prior
         return scaled * (np.sqrt(mass) / np.where(length > 0, length, np.inf))[:, None]
@@ -160,13 +202,13 @@ class BoundedColumns:
 
     def __call__(self, values: FloatArray) -> FloatArray:
         """Return the bounded columns in float64, or their coordinates in the basis."""
-        bounded = _squashed(values, self.centre, self.spread)
+        bounded = _squash(values, self.centre, self.spread)
         bounded -= self.mean
         bounded /= self.deviation
         np.clip(bounded, -_BOUND, _BOUND, out=bounded)  # rare values of a column that hardly varies
         return bounded if self.basis is None else bounded @ self.basis
 
-    def rotated(self, values: FloatArray) -> BoundedColumns:
+    def rotate(self, values: FloatArray) -> BoundedColumns:
         """Return coordinates in the span of some rows, where columns outnumber them.
 
         Distances between the rows stay as they are; those of other rows lose a part that does not
@@ -179,18 +221,18 @@ class BoundedColumns:
         return replace(self, basis=directions[kept].T if kept.any() else directions[:1].T)
 
 
-def bounded_columns(values: FloatArray, mass: FloatArray) -> BoundedColumns:
+def bound_columns(values: FloatArray, mass: FloatArray) -> BoundedColumns:
     """Choose the scale of each column by its quantiles; constant columns become zero."""
     centre, spread = centre_and_spread(values, mass)
     spread = np.where(spread > 0, spread, 1.0)
-    moments = weighted_moments(_squashed(values, centre, spread), mass, diagonal=True)
+    moments = weighted_moments(_squash(values, centre, spread), mass, diagonal=True)
     deviation = np.sqrt(moments.scatter)
     return BoundedColumns(
         centre, spread, moments.mean, np.where(deviation > _RANK_TOLERANCE, deviation, 1.0)
     )
 
 
-def _squashed(values: FloatArray, centre: FloatArray, spread: FloatArray) -> FloatArray:
+def _squash(values: FloatArray, centre: FloatArray, spread: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         squashed: FloatArray = np.tanh((values.astype(np.float64) - centre) / (2.0 * spread))
     return squashed

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray, Mergeable
 from eosparse.rows.memory import block_rows, block_slices, fold_array
-from eosparse.rows.side_by_side import folded, in_order, single_threaded_blas
-from eosparse.rows.table import Chained, NamedColumns, unchanged
+from eosparse.rows.parallel import fold_in_order, map_in_order, single_threaded_blas
+from eosparse.rows.table import Chain, Table, as_stored
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -63,7 +63,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class FileRows(NamedColumns):
+class FileRows(Table):
     """Rows of one or more files.
 
     Attributes
@@ -81,7 +81,36 @@ class FileRows(NamedColumns):
     dataset: Dataset
     columns: tuple[str, ...]
     weights: str | None = None
-    prepare: Callable[[FloatArray], FloatArray] = field(default=unchanged, repr=False)
+    prepare: Callable[[FloatArray], FloatArray] = field(default=as_stored, repr=False)
+
+    @classmethod
+    def accepts(cls, X: Any) -> bool:
+        """Whether X is a path, a list of paths, a pyarrow Dataset, or opened rows."""
+        paths = list(X) if isinstance(X, (list, tuple)) else [X]
+        is_path = bool(paths) and all(isinstance(path, (str, Path)) for path in paths)
+        return isinstance(X, cls) or _is_dataset(X) or is_path
+
+    @classmethod
+    def open(cls, X: Any, columns: Sequence[str] | None = None, sample_weight: Any = None) -> Self:
+        """Return the rows of X: of the given columns, weighted by a column."""
+        if sample_weight is not None and not isinstance(sample_weight, str):
+            raise TypeError(
+                "For rows on disk, sample_weight is the name of a column, not an array: use "
+                "open_rows(..., weights='column')."
+            )
+        rows: Any = X if isinstance(X, cls) else open_rows(X, columns, weights=sample_weight)
+        if columns is not None:  # rows to be judged by a fit to these columns
+            rows = replace(rows, columns=tuple(columns), weights=None)
+            rows.check_columns(chosen=True)
+        elif sample_weight not in (None, rows.weights):
+            rows = rows.weight_by(sample_weight)
+        opened: Self = rows
+        return opened
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names that a fitted estimator remembers."""
+        return self.columns
 
     @property
     def n_present(self) -> int:
@@ -96,7 +125,7 @@ class FileRows(NamedColumns):
     @cached_property
     def _totals(self) -> tuple[float, float]:
         if self.weights is None:
-            size = float(self._guarded(self.dataset.count_rows))
+            size = float(self._read_or_explain(self.dataset.count_rows))
             return size, size
         only, present, mass = FileRows(self.dataset, (), self.weights), 0.0, 0.0
         for batch in only.batches():
@@ -105,29 +134,29 @@ class FileRows(NamedColumns):
         return present, mass
 
     def fold(self, kernel: Callable[[FloatArray, FloatArray | None], Part]) -> Part:
-        """Apply a kernel to every prepared block, side by side; merge the results in order."""
+        """Apply a kernel to every prepared block, in parallel; merge the results in order."""
 
-        def one(batch: Batch) -> Part | None:
+        def visit(batch: Batch) -> Part | None:
             return fold_array(*self.numbers(batch), self.prepare, kernel)
 
-        return folded(self.batches(), one)
+        return fold_in_order(self.batches(), visit)
 
-    def each(
+    def map_batches(
         self, function: Callable[[Batch, FloatArray], Value], others: Sequence[str] = ()
     ) -> Iterator[Value]:
         """Yield a function of every batch and its prepared rows, in order."""
         with single_threaded_blas() as n_threads:
-            yield from in_order(
+            yield from map_in_order(
                 self.batches(others),
-                lambda batch: function(batch, self._prepared(batch)),
+                lambda batch: function(batch, self._prepare_batch(batch)),
                 n_threads=n_threads,
             )
 
-    def _prepared(self, batch: Batch) -> FloatArray:
+    def _prepare_batch(self, batch: Batch) -> FloatArray:
         values, _ = self.numbers(batch)
         return np.concatenate([self.prepare(values[part]) for part in block_slices(values.shape)])
 
-    def weighted_by(self, column: str) -> FileRows:
+    def weight_by(self, column: str) -> FileRows:
         """Return the rows with a column of prior weights, which is not a feature then."""
         used = tuple(name for name in self.columns if name != column)
         rows = replace(self, columns=used, weights=column)
@@ -138,20 +167,38 @@ class FileRows(NamedColumns):
         """All columns must be there, and be numbers."""
         _check_columns(self.dataset, [*self.columns, *filter(None, [self.weights])], chosen=chosen)
 
-    def prepared(self, prepare: Callable[[FloatArray], FloatArray]) -> FileRows:
+    def prepare_with(self, prepare: Callable[[FloatArray], FloatArray]) -> FileRows:
         """Return the same rows, prepared in another way."""
         other = replace(self, prepare=prepare)
         if "_totals" in self.__dict__:
             other.__dict__["_totals"] = self._totals  # a pass, where there are weights
         return other
 
-    def mapped(self, function: Callable[[FloatArray], FloatArray]) -> FileRows:
-        """Return rows of one number each, made anew whenever they are read."""
-        return self.prepared(Chained(self.prepare, function))
+    def map(self, function: Callable[[FloatArray], FloatArray]) -> FileRows:
+        """Return rows of one number each, computed whenever they are read."""
+        return self.prepare_with(Chain(self.prepare, function))
 
-    def column(self, dtype: Any) -> Any:
-        """Return mapped rows as one array: eight bytes per row in memory."""
-        parts = self.each(lambda _, numbers: numbers.astype(dtype, copy=False))
+    def keep_for_training(self) -> None:
+        """Keep nothing: the rows can be read again."""
+
+    def write_columns(
+        self,
+        output: str | Path,
+        functions: Mapping[str, Callable[[FloatArray], Any]],
+        keys: Sequence[str] = (),
+        *,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write functions of every row to a Parquet file, beside its keys or its number."""
+
+        def evaluate(values: FloatArray) -> dict[str, FloatArray]:
+            return {name: function(values) for name, function in functions.items()}
+
+        return write_parquet(self, output, evaluate, keys, overwrite=overwrite)
+
+    def to_column(self, dtype: Any) -> Any:
+        """Return rows of one number each as one array: eight bytes per row in memory."""
+        parts = self.map_batches(lambda _, numbers: numbers.astype(dtype, copy=False))
         return np.concatenate([np.zeros(0, dtype), *parts])
 
     def take(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -171,7 +218,7 @@ class FileRows(NamedColumns):
         """Read the files from first to last, with other columns beside those used."""
         names = list(dict.fromkeys([*self.columns, *filter(None, [self.weights]), *others]))
         read, seen = _read(self.dataset, names, block_rows(len(names))), dict[str, int]()
-        while (item := self._guarded(lambda: next(read, None), others)) is not None:
+        while (item := self._read_or_explain(lambda: next(read, None), others)) is not None:
             records, fragment = item
             if len(records):
                 batch = Batch(records, fragment, seen.get(fragment.path, 0))
@@ -221,7 +268,7 @@ class FileRows(NamedColumns):
             f"{batch.file}, row group {np.searchsorted(ends, number, side='right')}, row {number}"
         )
 
-    def _guarded(self, read: Callable[[], Value], others: Sequence[str] = ()) -> Value:
+    def _read_or_explain(self, read: Callable[[], Value], others: Sequence[str] = ()) -> Value:
         """Read; if pyarrow cannot, say in which file, row group and column."""
         try:
             return read()
@@ -298,7 +345,7 @@ def write_parquet(
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
     writer, seen = None, 0
     try:
-        for own, made in rows.each(one, keys):
+        for own, made in rows.map_batches(one, keys):
             size = len(next(iter(made.values())))
             numbers = {} if keys else {"row": np.arange(seen, seen + size)}
             table = pa.table({**own, **numbers, **made})
@@ -382,14 +429,7 @@ def open_rows(
         used = tuple(name for name in used if name != weights)
     rows = FileRows(dataset, used)
     rows.check_columns(chosen=columns is not None)
-    return rows if weights is None else rows.weighted_by(weights)
-
-
-def is_on_disk(X: Any) -> bool:
-    """Whether something stands for rows on disk: a path, paths, a Dataset, or opened rows."""
-    paths = list(X) if isinstance(X, (list, tuple)) else [X]
-    is_path = bool(paths) and all(isinstance(path, (str, Path)) for path in paths)
-    return isinstance(X, FileRows) or _is_dataset(X) or is_path
+    return rows if weights is None else rows.weight_by(weights)
 
 
 def _is_dataset(source: Any) -> bool:

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, Mergeable, Rows, Strata, counts
+from eosparse.core import FloatArray, IntArray, Mergeable, Rows, Strata, has_mass
 from eosparse.rows.memory import block_slices
-from eosparse.rows.side_by_side import folded
-from eosparse.rows.table import unchanged
+from eosparse.rows.parallel import fold_in_order
+from eosparse.rows.table import as_stored
 
 Block = TypeVar("Block")
 Part = TypeVar("Part", bound=Mergeable)
@@ -49,7 +49,7 @@ class LabelledRows:
     values: FloatArray
     classes: IntArray
     prior: FloatArray
-    prepare: Callable[[FloatArray], FloatArray] = unchanged
+    prepare: Callable[[FloatArray], FloatArray] = as_stored
     numbers: IntArray | None = None
 
     def fold(self, kernel: Callable[[Labelled, FloatArray], Part]) -> Part:
@@ -58,12 +58,12 @@ class LabelledRows:
         def one(part: slice) -> Part | None:
             rows = part if self.numbers is None else self.numbers[part]
             prior = self.prior[rows]
-            if not counts(prior):
+            if not has_mass(prior):
                 return None
             return kernel(Labelled(self.prepare(self.values[rows]), self.classes[rows]), prior)
 
         size = len(self.values) if self.numbers is None else len(self.numbers)
-        return folded(block_slices((size, self.values.shape[1])), one)
+        return fold_in_order(block_slices((size, self.values.shape[1])), one)
 
     def by_class(self) -> Strata[Labelled]:
         """Return the same rows with one simplex per class."""

@@ -8,15 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, Mergeable, counts, fold_blocks
-from eosparse.rows.side_by_side import folded, in_order, single_threaded_blas
+from eosparse.core import FloatArray, IntArray, Mergeable, fold_blocks, has_mass
+from eosparse.rows.parallel import fold_in_order, map_parallel
+from eosparse.rows.table import Table, as_float64
 
 Part = TypeVar("Part", bound=Mergeable)
-
-
-def as_float64(values: FloatArray) -> FloatArray:
-    """Return rows in the precision in which they are worked on."""
-    return np.asarray(values, dtype=np.float64)
 
 
 # Few enough numbers for the processor's cache, and enough to outweigh what a block costs by itself.
@@ -49,7 +45,7 @@ def fold_array(
     kernel: Callable[[FloatArray, FloatArray | None], Part],
 ) -> Part | None:
     """Fold some rows block by block, in this thread; None if none of them counts."""
-    if not len(values) or not counts(prior):
+    if not len(values) or not has_mass(prior):
         return None
     blocks = (
         (prepare(values[part]), None if prior is None else prior[part])
@@ -59,30 +55,35 @@ def fold_array(
 
 
 @dataclass(frozen=True)
-class MemoryRows:
+class MemoryRows(Table):
     """An array of rows, visited in blocks that fit the processor's cache.
 
     Attributes
     ----------
     values : array of shape (n_samples, n_features) or (n_samples,)
-        The rows, as they were given.
+        The rows, as given.
     prior : array of shape (n_samples,) or None
         Prior weights.
     prepare : callable
         Applied to each block, such as a change of coordinates.
     block_numbers : int
-        About how many numbers a block holds.
+        Approximate number of values in a block.
+    names : tuple of str or None
+        Names of the columns; x0, x1, ... by default.
     """
 
     values: FloatArray
     prior: FloatArray | None = None
     prepare: Callable[[FloatArray], FloatArray] = as_float64
     block_numbers: int = BLOCK_NUMBERS
+    names: tuple[str, ...] | None = None
+
+    is_in_memory = True
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]  # made when asked for
         """Names of the columns."""
-        return tuple(f"x{i}" for i in range(self.n_features))
+        return self.names or tuple(f"x{i}" for i in range(self.n_features))
 
     @property
     def dtype(self) -> Any:
@@ -105,31 +106,49 @@ class MemoryRows:
         return float(len(self.values)) if self.prior is None else float(self.prior.sum())
 
     def fold(self, kernel: Callable[[FloatArray, FloatArray | None], Part]) -> Part:
-        """Apply a kernel to every prepared block, side by side; merge the results in order."""
+        """Apply a kernel to every prepared block, in parallel; merge the results in order."""
 
-        def one(part: slice) -> Part | None:
+        def visit(part: slice) -> Part | None:
             prior = None if self.prior is None else self.prior[part]
-            return kernel(self.prepare(self.values[part]), prior) if counts(prior) else None
+            return kernel(self.prepare(self.values[part]), prior) if has_mass(prior) else None
 
-        return folded(self._slices(), one)
+        return fold_in_order(block_slices(self.values.shape, self.block_numbers), visit)
 
-    def mapped(self, function: Callable[[FloatArray], FloatArray]) -> MemoryRows:
+    def map(self, function: Callable[[FloatArray], FloatArray]) -> MemoryRows:
         """Return rows of one number each: a function of the prepared blocks."""
+        slices = block_slices(self.values.shape, self.block_numbers)
+        blocks = map_parallel(lambda part: function(self.prepare(self.values[part])), slices)
+        return MemoryRows(np.concatenate(blocks), self.prior)
 
-        def one(part: slice) -> FloatArray:
-            return function(self.prepare(self.values[part]))
+    def map_falling(self, function: Callable[[FloatArray], FloatArray]) -> MemoryRows:
+        """Apply a function that should fall with the numbers; where it rises, keep it level."""
+        order = np.argsort(self.values, kind="stable")
+        mapped: FloatArray = np.empty(len(order))
+        mapped[order] = np.minimum.accumulate(function(self.values[order]))
+        return MemoryRows(mapped, self.prior)
 
-        with single_threaded_blas() as n_threads:
-            numbers = np.concatenate(list(in_order(self._slices(), one, n_threads=n_threads)))
-        return MemoryRows(numbers, self.prior)
-
-    def column(self, dtype: Any) -> Any:
-        """Return mapped rows as one array."""
+    def to_column(self, dtype: Any) -> Any:
+        """Return rows of one number each as one array."""
         return self.values.astype(dtype, copy=False)
 
-    def prepared(self, prepare: Callable[[FloatArray], FloatArray]) -> MemoryRows:
+    def times_prior(self, column: Any) -> Any:
+        """Return a column multiplied by the prior weights."""
+        return column if self.prior is None else (column * self.prior).astype(column.dtype)
+
+    def prepare_with(self, prepare: Callable[[FloatArray], FloatArray]) -> MemoryRows:
         """Return the same rows, prepared in another way."""
         return replace(self, prepare=prepare)
+
+    def reweight(self, weights: Any, random_state: np.random.RandomState) -> MemoryRows:
+        """Return the rows with weights, given or "random", in addition to their own."""
+        if isinstance(weights, str):
+            weights = random_state.uniform(size=len(self.values))
+        given = np.asarray(weights, dtype=np.float64)
+        if given.shape != (len(self.values),):
+            raise ValueError(f"start has shape {given.shape}, but X has {len(self.values)} rows.")
+        if not np.isfinite(given).all() or (given < 0).any() or not (given > 0).any():
+            raise ValueError("start must be finite, non-negative weights, not all zero.")
+        return replace(self, prior=given if self.prior is None else given * self.prior)
 
     def take(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return some of the rows that count, by their number among these, with prior weights."""
@@ -137,6 +156,3 @@ class MemoryRows:
             return self.values[numbers], np.ones(len(numbers))
         present = np.flatnonzero(self.prior > 0)[numbers]
         return self.values[present], self.prior[present]
-
-    def _slices(self) -> Iterator[slice]:
-        return block_slices(self.values.shape, self.block_numbers)

@@ -1,40 +1,33 @@
-"""What a table offers to a fit, wherever its rows live."""
+"""What a table offers to a fit, wherever its rows are stored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from pathlib import Path
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, Rows
+from eosparse.core import FloatArray, IntArray, Mergeable
+
+Part = TypeVar("Part", bound=Mergeable)
 
 
-def spread_out(n_rows: int, size: int) -> IntArray:
-    """Return the numbers of some rows, one from each of `size` equal stretches, always the same.
-
-    From a random place in its stretch: rows at equal steps might all be Mondays.
-
-    Examples
-    --------
-    >>> spread_out(5, 5).tolist()
-    [0, 1, 2, 3, 4]
-    """
-    if size >= n_rows:
-        return np.arange(n_rows)
-    places = np.arange(size) + np.random.RandomState(0).random_sample(size)
-    return np.asarray((places * (n_rows / size)).astype(np.intp))
-
-
-def unchanged(values: FloatArray) -> FloatArray:
-    """Prepare a block by doing nothing."""
+def as_stored(values: FloatArray) -> FloatArray:
+    """Return a block unchanged."""
     return values
 
 
+def as_float64(values: FloatArray) -> FloatArray:
+    """Return a block in double precision."""
+    return np.asarray(values, dtype=np.float64)
+
+
 @dataclass(frozen=True)
-class Chained:
-    """One function after another; unlike a lambda it can be saved."""
+class Chain:
+    """One function after another; unlike a lambda it can be pickled."""
 
     first: Callable[[FloatArray], FloatArray]
     then: Callable[[FloatArray], FloatArray]
@@ -44,14 +37,24 @@ class Chained:
         return self.then(self.first(values))
 
 
-class NamedColumns:
-    """What follows from the names of the columns, where answers are in float64."""
+class Table(ABC):
+    """Rows of numbers in one kind of storage; each storage is a subclass in a file of its own.
+
+    Rows with a prior weight of zero do not count, and are not numbered.
+    """
 
     columns: tuple[str, ...]
+    """Names of the columns."""
+
+    prepare: Callable[[FloatArray], FloatArray]
+    """Applied to each block before anyone sees it."""
+
+    is_in_memory = False
+    """Whether the rows, and one number per row, are at hand as arrays."""
 
     @property
     def dtype(self) -> Any:
-        """Type of the numbers that are returned."""
+        """Type of the numbers that users get back."""
         return np.dtype(np.float64)
 
     @property
@@ -59,47 +62,69 @@ class NamedColumns:
         """Number of columns."""
         return len(self.columns)
 
-
-class Table(Rows[FloatArray], Protocol):
-    """Rows of numbers. Rows without prior weight do not count, and are not numbered."""
-
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        ...
-
-    @property
-    def dtype(self) -> Any:
-        """Type of the numbers that are returned."""
-        ...
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        ...
-
-    @property
+    @abstractmethod
     def n_present(self) -> int:
         """Number of rows that count."""
-        ...
 
     @property
+    @abstractmethod
     def mass(self) -> float:
         """Sum of the prior weights."""
-        ...
 
-    def take(self, numbers: IntArray, /) -> tuple[FloatArray, FloatArray]:
-        """Return some rows that count, as they are, and their prior weights."""
-        ...
+    @abstractmethod
+    def fold(self, kernel: Callable[[FloatArray, FloatArray | None], Part]) -> Part:
+        """Apply a kernel to every block and its prior weights, and merge the results by ``+``."""
 
-    def prepared(self, prepare: Callable[[FloatArray], FloatArray], /) -> Self:
+    @abstractmethod
+    def take(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return some rows that count, as stored, and their prior weights; numbers rise."""
+
+    @abstractmethod
+    def prepare_with(self, prepare: Callable[[FloatArray], FloatArray]) -> Self:
         """Return the same rows with a function applied to each block, such as coordinates."""
-        ...
 
-    def mapped(self, function: Callable[[FloatArray], FloatArray], /) -> Self:
+    @abstractmethod
+    def map(self, function: Callable[[FloatArray], FloatArray]) -> Self:
         """Return rows of one number each: a function of the prepared blocks."""
-        ...
 
-    def column(self, dtype: Any, /) -> Any:
-        """Return mapped rows as users get them: an array, or a lazy one."""
-        ...
+    def map_falling(self, function: Callable[[FloatArray], FloatArray]) -> Self:
+        """Like `map`, for a function that falls with the numbers; storages that can, enforce it."""
+        return self.map(function)
+
+    @abstractmethod
+    def to_column(self, dtype: Any) -> Any:
+        """Return rows of one number each as users get them: an array, or a lazy one."""
+
+    def times_prior(self, column: Any) -> Any:
+        """Return a column multiplied by the prior weights."""
+        return column
+
+    def reweight(self, weights: Any, random_state: np.random.RandomState) -> Self:  # noqa: ARG002
+        """Return the rows with weights, given or "random", in addition to their own."""
+        raise ValueError(
+            "start: random or given weights need the rows in memory. Use 'deterministic' or "
+            "'uniform'."
+        )
+
+    def keep_for_training(self) -> Self | None:
+        """Return what a fitted estimator keeps of the rows; None if they must be read again."""
+        return self
+
+    def keep_for_pickle(self) -> Self | None:
+        """Return what is saved with a pickled estimator."""
+        return self
+
+    def write_columns(
+        self,
+        output: str | Path,  # noqa: ARG002
+        functions: Mapping[str, Callable[[FloatArray], Any]],  # noqa: ARG002
+        keys: Sequence[str] = (),  # noqa: ARG002
+        *,
+        overwrite: bool = False,  # noqa: ARG002
+    ) -> Path:
+        """Write functions of each row to a file, beside keys."""
+        raise TypeError(
+            "write_scores() streams rows from disk; use score_samples() and p_values() for rows in "
+            "memory or on a cluster."
+        )

@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,9 @@ import numpy as np
 import eosparse
 from eosparse.core import Result, Status
 from eosparse.estimators import EOSDetector
-from eosparse.fitting.gaussian_fit import GaussianFit, gaussian
-from eosparse.fitting.read_out import Judge, ReadOut
+from eosparse.fitting.judge import Judge
 from eosparse.inference import FittedGamma, ScaledF
-from eosparse.models import GaussianModel, Normal
+from eosparse.models import Fit, GaussianModel, Normal
 from eosparse.rows import Coordinates
 from eosparse.tables.columns import Column, Role
 from eosparse.tables.numbers import Encoding, Numbers
@@ -34,7 +33,7 @@ _CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
         Judge,
-        GaussianFit,
+        Fit,
         Coordinates,
         GaussianModel,
         Result,
@@ -76,7 +75,6 @@ class SavedModel:
 
 def save(detector: EOSDetector, columns: list[Column], numbers: Numbers, path: Path) -> None:
     """Write a model with a Gaussian; the file appears when it is complete."""
-    gaussian(detector._read_out.judge.fit, "a model on disk")
     arrays: dict[str, Any] = {}
     content = {
         "format": FORMAT,
@@ -86,7 +84,7 @@ def save(detector: EOSDetector, columns: list[Column], numbers: Numbers, path: P
         "offsets": numbers.encoding.offsets,
         "fills": numbers.encoding.fills,
         "parameters": {name: getattr(detector, name) for name in _PARAMETERS},
-        "judge": _encoded(detector._read_out.judge, arrays),
+        "judge": _encoded(replace(detector._judge, dtype=None), arrays),
     }
     files = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
     files["model.json"] = json.dumps(content).encode()
@@ -200,7 +198,14 @@ def _detector(judge: Judge, content: dict[str, Any]) -> EOSDetector:
     detector = EOSDetector(**content["parameters"])
     names = np.array(content["names"], dtype=object)
     detector.n_features_in_, detector.feature_names_in_ = len(names), names
-    detector._keep(judge.fit, np.dtype(np.float64))
-    detector._read_out = ReadOut(judge, None)
+    judge = replace(judge, dtype=np.dtype(np.float64))
+    fit = judge.fit
+    detector._judge, detector._training, detector._dtype = judge, None, judge.dtype
+    detector.model_, detector.theta_ = fit.model, fit.result.theta
+    detector.alpha_, detector.n_iter_ = fit.result.alpha, fit.result.n_iter
+    detector.objective_ = fit.result.objective
+    detector.objective_history_ = np.array(fit.result.objective_history)
+    detector.effective_sample_size_ = fit.result.effective_size
+    detector.status_ = fit.result.status
     detector.offset_ = -judge.cut
     return detector

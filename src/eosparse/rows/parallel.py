@@ -1,7 +1,7 @@
-"""Blocks side by side: as many threads as BLAS would use, each with a BLAS of one thread.
+"""Blocks in parallel: as many threads as BLAS would use, each with a single-threaded BLAS.
 
-BLAS spreads one small product over all cores and waits for them again and again; whole blocks
-spread better. NumPy releases the interpreter while it computes, so threads are enough.
+BLAS splits every small product over all cores and waits for them again and again; splitting whole
+blocks is faster. NumPy releases the interpreter lock while it computes, so threads are enough.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache, reduce
 from threading import Lock, local
 from typing import Any, TypeVar
@@ -31,32 +32,15 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
+@dataclass
 class _Limit:
-    """BLAS's own threads are a setting of the process: whoever comes first lowers it, the last
-    one to leave restores it."""
+    """BLAS threads are a setting of the process: the first to enter lowers it, the last to leave
+    restores it."""
 
-    def __init__(self) -> None:
-        self.lock, self.depth, self.n_threads = Lock(), 0, 1
-        self.context: Any = None
-
-    def enter(self) -> int:
-        with self.lock:
-            if self.depth == 0:
-                self.n_threads = self._allowed()
-                self.context = _blas().limit(limits=1)
-            self.depth += 1
-            return self.n_threads
-
-    def _allowed(self) -> int:
-        """Threads that BLAS may use; all cores where there is a BLAS that does not say."""
-        infos = _blas().info()
-        return max((info["num_threads"] for info in infos), default=os.cpu_count() or 1)
-
-    def leave(self) -> None:
-        with self.lock:
-            self.depth -= 1
-            if self.depth == 0:
-                self.context.restore_original_limits()
+    lock: Lock = field(default_factory=Lock)
+    depth: int = 0
+    n_threads: int = 1
+    context: Any = None
 
 
 _limit = _Limit()
@@ -65,11 +49,20 @@ _limit = _Limit()
 @contextmanager
 def single_threaded_blas() -> Iterator[int]:
     """Give BLAS one thread; yields the number that it had, which blocks may use instead."""
-    n_threads = _limit.enter()
+    with _limit.lock:
+        if _limit.depth == 0:
+            # A BLAS that does not tell its number of threads uses all cores.
+            threads = [info["num_threads"] for info in _blas().info()]
+            _limit.n_threads = max(threads, default=os.cpu_count() or 1)
+            _limit.context = _blas().limit(limits=1)
+        _limit.depth += 1
     try:
-        yield n_threads
+        yield _limit.n_threads
     finally:
-        _limit.leave()
+        with _limit.lock:
+            _limit.depth -= 1
+            if _limit.depth == 0:
+                _limit.context.restore_original_limits()
 
 
 _place = local()
@@ -81,7 +74,7 @@ def _enter_worker() -> None:
 
 @cache
 def _pool(n_threads: int) -> ThreadPoolExecutor:
-    """Threads are kept: to start them takes as long as to fold a block."""
+    """Keep the threads: starting them takes as long as folding a block."""
     return ThreadPoolExecutor(n_threads, "eosparse", initializer=_enter_worker)
 
 
@@ -89,12 +82,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
-def in_order(
+def map_in_order(
     items: Iterable[Item], function: Callable[[Item], Value], *, n_threads: int
 ) -> Iterator[Value]:
-    """Apply a function to items side by side; yield the results in order, few at a time.
+    """Apply a function to items in parallel; yield the results in order, a few at a time.
 
-    One item, or items of an item, are worked on where they are.
+    A single item, and items within an item, run in the calling thread.
     """
     items = iter(items)
     first = list(itertools.islice(items, 2))
@@ -116,18 +109,18 @@ def in_order(
         wait(pending)
 
 
-def folded(items: Iterable[Item], kernel: Callable[[Item], Part | None]) -> Part:
-    """Apply a kernel to items side by side, and merge what it returns in order; None is nothing."""
+def fold_in_order(items: Iterable[Item], kernel: Callable[[Item], Part | None]) -> Part:
+    """Apply a kernel to items in parallel, and merge the results in order, skipping None."""
     with single_threaded_blas() as n_threads:
-        parts = in_order(items, kernel, n_threads=n_threads)
+        parts = map_in_order(items, kernel, n_threads=n_threads)
         present = (part for part in parts if part is not None)
         first = next(present, None)
         if first is None:
-            raise ValueError("there are no rows that count.")
+            raise ValueError("there are no rows with a positive weight.")
         return reduce(operator.add, present, first)
 
 
-def each(function: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
-    """Like `map`, side by side."""
+def map_parallel(function: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
+    """Like `map`, in parallel."""
     with single_threaded_blas() as n_threads:
-        return list(in_order(items, function, n_threads=n_threads))
+        return list(map_in_order(items, function, n_threads=n_threads))

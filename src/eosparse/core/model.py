@@ -1,0 +1,118 @@
+"""What the loop asks of an error model g(x, θ), with a default for all that is optional."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Generic, Protocol, Self, TypeVar
+
+from eosparse.core.arrays import FloatArray
+from eosparse.core.rows import Mergeable
+from eosparse.core.weights import WeightSummary, mix_summaries, optimal_weights
+
+Theta = TypeVar("Theta")
+Block = TypeVar("Block")
+
+
+class CollapseError(ValueError):
+    """The weights gathered on too few rows: there is no answer at this alpha."""
+
+
+class Statistics(Mergeable, Protocol):
+    """Sums over rows that a weighted fit needs."""
+
+    def scaled(self, factor: float, /) -> Self:
+        """Return the statistics with every weight multiplied by `factor`."""
+        ...
+
+
+Stats = TypeVar("Stats", bound=Statistics)
+
+
+@dataclass(frozen=True)
+class Visit(Generic[Stats]):
+    """What one pass over some rows returns; visits of disjoint rows merge by ``+``."""
+
+    summary: WeightSummary
+    statistics: Stats
+
+    def __add__(self, other: Visit[Stats]) -> Visit[Stats]:
+        mine = self.statistics.scaled(self.summary.share_beside(other.summary))
+        theirs = other.statistics.scaled(other.summary.share_beside(self.summary))
+        return Visit(self.summary + other.summary, mine + theirs)
+
+    @staticmethod
+    def mix(visits: Sequence[Visit[Stats]], shares: Sequence[float]) -> Visit[Stats]:
+        """Merge visits of groups of rows that keep given shares of the weight."""
+        parts = (v.statistics.scaled(share) for v, share in zip(visits, shares, strict=True))
+        summary = mix_summaries([visit.summary for visit in visits], shares)
+        return Visit(summary, reduce(operator.add, parts))
+
+
+@dataclass(frozen=True)
+class Foresight(Generic[Theta]):
+    """What a model knows about the next step before the rows are visited.
+
+    Attributes
+    ----------
+    fall : float
+        Approximate fall of the objective; zero only at a solution.
+    further : Theta or None
+        A θ beyond the plain step, close to where the alternation is expected to end; None if the
+        plain step is the best guess.
+    """
+
+    fall: float
+    further: Theta | None
+
+
+class ErrorModel(ABC, Generic[Block, Theta, Stats]):
+    """An error function g(x, θ) and its weighted fit.
+
+    Subclasses implement `errors`, `statistics` and `solve`; everything else has a default.
+    `solve` must minimise ``Σ w_t g(x_t, θ)`` over θ, or at least not raise it, and raise a
+    `CollapseError` where the weighted rows do not determine θ.
+
+    Attributes
+    ----------
+    smallest_size : float
+        Effective number of rows below which a solution counts as collapsed.
+    is_exact : bool
+        Whether `solve` never raises the weighted error. If it may, as for penalised or randomised
+        learners, the alternation stops before the first step that does not descend.
+    """
+
+    smallest_size: float = 2.0
+    is_exact: bool = True
+
+    @abstractmethod
+    def errors(self, block: Block, theta: Theta) -> FloatArray:
+        """Return the error g(x_t, θ) of each row of the block."""
+
+    @abstractmethod
+    def statistics(self, block: Block, weights: FloatArray, theta: Theta) -> Stats:
+        """Return the weighted sums over the block; θ is the one at which the errors were taken."""
+
+    @abstractmethod
+    def solve(self, statistics: Stats) -> Theta:
+        """Return the θ that fits the weighted rows."""
+
+    def visit(
+        self, block: Block, prior: FloatArray | None, theta: Theta, alpha: float
+    ) -> Visit[Stats]:
+        """Return summary and statistics of a block at its optimal weights.
+
+        Override it where errors and statistics share work.
+        """
+        solution = optimal_weights(self.errors(block, theta), alpha, prior)
+        return Visit(solution.summary, self.statistics(block, solution.weights, theta))
+
+    def foresee(self, before: Theta, after: Theta, alpha: float) -> Foresight[Theta] | None:  # noqa: ARG002  # for subclasses
+        """Return what the plain step from `before` to `after` is worth; None if unknown.
+
+        A model that knows saves passes: steps are extrapolated, and the last one is not visited.
+        """
+        return None

@@ -1,0 +1,82 @@
+"""What the estimators that judge rows share: their training rows, and statements about any row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from eosparse.core import FloatArray
+from eosparse.estimators.notebook import SummaryMixin, flags_summary
+from eosparse.fitting.judge import Judge, Rule, find_judge
+from eosparse.fitting.table_input import open_new
+from eosparse.models import Fit
+from eosparse.rows import Table
+
+
+class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+    """An estimator that judges rows by an error model."""
+
+    _judge: Judge
+    _training: Table | None
+
+    def _judge_training(self, fit: Fit[Any], table: Table, rule: Rule) -> None:
+        """Find the law of the distances and the cut; keep what is needed to judge any row."""
+        distances = table.map(fit.measure)
+        self._judge = replace(find_judge(fit, distances, rule), dtype=table.dtype)
+        self._training = distances.keep_for_training()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        if state.get("_training") is not None:
+            state = {**state, "_training": state["_training"].keep_for_pickle()}
+        return state
+
+    def _summary(self) -> list[tuple[str, str]]:
+        return flags_summary(self)
+
+    @property
+    def weights_(self) -> Any:
+        """Weights of the training rows, summing to one."""
+        distances = self._training_distances("weights_")
+        weights = distances.map(self._judge.weights).to_column(self._judge.dtype)
+        return distances.times_prior(weights)
+
+    @property
+    def is_outlier_(self) -> Any:
+        """Which training rows are flagged."""
+        return self._training_distances("is_outlier_").map(self._judge.is_outlier).to_column(bool)
+
+    def _training_distances(self, name: str) -> Table:
+        check_is_fitted(self, "offset_")
+        if self._training is None:
+            raise AttributeError(
+                f"{name} is not kept for rows on disk, nor in a saved detector for rows on a "
+                "cluster. score_samples(), p_values() and predict() return it as for new rows; "
+                "EOSDetector.write_scores() streams it to a file."
+            )
+        return self._training
+
+    def score_samples(self, X: Any) -> Any:
+        """Return minus the error of each row: higher is more normal.
+
+        Rows with a score below `offset_` do not belong. Rows on disk are streamed; Dask collections
+        give lazy scores.
+        """
+        return self._judge_new(X, Judge.scores)
+
+    def p_values(self, X: Any) -> Any:
+        """Return the probability that a row that belongs has an error at least as large."""
+        return self._judge_new(X, Judge.p_values)
+
+    def _judge_new(
+        self, X: Any, statement: Callable[[Judge, FloatArray], Any], dtype: Any = None
+    ) -> Any:
+        table = open_new(self, X)
+        judge = replace(self._judge, dtype=table.dtype)
+        distances = table.map(judge.fit.measure)
+        return distances.map(partial(statement, judge)).to_column(dtype or table.dtype)

@@ -1,0 +1,109 @@
+"""The α-path of a detector: what every other α would have flagged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from eosparse.core import BoolArray, FloatArray, Status, alpha_path, longest_plateau
+from eosparse.fitting.judge import Rule, find_judge
+from eosparse.models import Fit
+from eosparse.rows import MemoryRows
+
+
+@dataclass(frozen=True)
+class AlphaPath:
+    """Solutions along falling alphas, each started from the one before.
+
+    Attributes
+    ----------
+    alphas : array of shape (n_alphas,)
+        Falling; the path ends where the weights collapse.
+    n_flagged : array of shape (n_alphas,)
+        Number of flagged rows; -1 where collapsed.
+    effective_sizes : array of shape (n_alphas,)
+        Kish's effective number of rows.
+    weights : array of shape (n_alphas, n_samples)
+        Weights; zero where collapsed.
+    statuses : tuple of Status
+        How each alternation ended.
+    is_outlier : array of bool of shape (n_alphas, n_samples)
+        Which rows are flagged; none where collapsed.
+    """
+
+    alphas: FloatArray
+    n_flagged: FloatArray
+    effective_sizes: FloatArray
+    weights: FloatArray
+    statuses: tuple[Status, ...]
+    is_outlier: BoolArray
+
+    @property
+    def plateau(self) -> slice:
+        """Longest stretch of log α over which the set of flagged rows hardly changes.
+
+        Any two sets may differ in 1 % of the rows. Stretches that flag nothing count only if no
+        other is left, since every path begins with one.
+        """
+        usable = np.array([status is not Status.COLLAPSED for status in self.statuses])
+        counts = self.n_flagged[usable]
+        tolerance = 0.01 * self.weights.shape[1]
+        first = int(np.argmax(counts > tolerance)) if (counts > tolerance).any() else 0
+        places = np.log(self.alphas[usable][first:])
+        run = longest_plateau(self.is_outlier[usable][first:], tolerance, places)
+        return slice(first + run.start, first + run.stop)
+
+    @property
+    def plateau_alpha(self) -> float:
+        """Alpha in the middle of the plateau."""
+        return float(np.exp(np.log(self.alphas[self.plateau]).mean()))
+
+
+def follow_path(
+    fit: Fit[Any],
+    table: MemoryRows,
+    rule: Rule,
+    alphas: ArrayLike | None,
+    *,
+    tol: float,
+    max_iter: int,
+) -> AlphaPath:
+    """Solve along falling alphas with the model of a fit, each from the solution before."""
+    visited, rows = _choose_alphas(fit, alphas), table.prepare_with(fit.view)
+    start = fit.model.start_from(rows)
+    results = alpha_path(fit.model, rows, visited, start, tol=tol, max_iter=max_iter)
+    weights = np.zeros((len(results), len(table.values)))
+    is_outlier = np.zeros(weights.shape, dtype=np.bool_)
+    for i, result in enumerate(results):
+        if result.status is not Status.COLLAPSED:
+            step = replace(fit, result=result)
+            distances = table.map(step.measure)
+            is_outlier[i] = find_judge(step, distances, rule).is_outlier(distances.values)
+            weights[i] = table.times_prior(step.pull.weigh(distances.values))
+    is_solved = np.array([result.status is not Status.COLLAPSED for result in results])
+    return AlphaPath(
+        alphas=visited[: len(results)],
+        n_flagged=np.where(is_solved, is_outlier.sum(axis=1), -1),
+        effective_sizes=np.array([result.effective_size for result in results]),
+        weights=weights,
+        statuses=tuple(result.status for result in results),
+        is_outlier=is_outlier,
+    )
+
+
+def _choose_alphas(fit: Fit[Any], alphas: ArrayLike | None) -> FloatArray:
+    """Return the alphas of a path, largest first."""
+    largest, smallest = fit.model.path_range(fit.result.alpha)
+    if alphas is None:
+        return np.geomspace(largest, smallest, _N_ALPHAS)
+    visited = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    if visited.ndim != 1 or not (visited > 0).all():
+        raise ValueError("alphas must be a list of positive numbers.")
+    return np.sort(visited)[::-1]
+
+
+# Enough for a smooth picture.
+_N_ALPHAS = 40

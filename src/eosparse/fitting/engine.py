@@ -1,0 +1,259 @@
+"""From rows to a fit, step by step, for every model: sample, view, α and start, alternation.
+
+Whatever the user leaves open is decided on a sample of the rows: by the model, if it knows better
+(`TableModel.propose`), otherwise by the general `Search`. The engine then fits all rows, from the
+first proposal that does not collapse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from scipy.optimize import brentq
+
+from eosparse.core import (
+    Callback,
+    CollapseError,
+    DegenerateDataWarning,
+    Iteration,
+    Result,
+    Status,
+    alternate,
+    check_choice,
+    warn_caller,
+)
+from eosparse.fitting.checkpoint import Checkpoint, fingerprint
+from eosparse.fitting.options import FitOptions
+from eosparse.fitting.search import MODEL_EFFICIENCY, Search, check_units
+from eosparse.models import (
+    Attempt,
+    ClusterModel,
+    Fit,
+    GaussianModel,
+    LinearModel,
+    MixtureModel,
+    SubspaceModel,
+    TableModel,
+    Wanted,
+)
+from eosparse.rows import MemoryRows, Sample, Table, choose_coordinates, take_sample
+
+# A part of all rows on which the alternation runs first, how many times the sample that finds the
+# start that part must have to be worth it, and how many numbers (32 MB) it may hold at most.
+_WARMING_SHARE = 1 / 16
+_LEAST_WARMING = 2
+_MOST_WARMING_NUMBERS = 2**22
+# All rows lead elsewhere by more than this tolerance; more passes than these are not worth it.
+_WARMING_TOL, _WARMING_PASSES = 1e-6, 60
+# α of a wanted perplexity lies within these factors of the one proposed.
+_FARTHEST_ALPHA = 1e5
+
+
+class _Named(NamedTuple):
+    build: Callable[[], TableModel[Any, Any]]
+    is_scaled: bool
+
+
+# Named models see the columns centred and robustly scaled; the Gaussian scales them itself.
+NAMED_MODELS = {
+    "gaussian": _Named(GaussianModel, False),
+    "clusters": _Named(ClusterModel, True),
+    "subspace": _Named(SubspaceModel, True),
+    "mixture": _Named(MixtureModel, True),
+    "regression": _Named(LinearModel, True),
+}
+
+
+def find_model(model: Any) -> tuple[TableModel[Any, Any], bool]:
+    """Return the model of a name, or a given one, and whether it sees scaled columns."""
+    if isinstance(model, TableModel):
+        return model, False
+    if isinstance(model, str):
+        check_choice("model", model, tuple(NAMED_MODELS))
+        return NAMED_MODELS[model].build(), NAMED_MODELS[model].is_scaled
+    if isinstance(model, type):
+        raise ValueError(f"model={model!r} is a class: pass an instance of it.")
+    raise ValueError(
+        f"model={model!r} must be one of {tuple(NAMED_MODELS)} or an instance of a subclass of "
+        "eosparse.models.TableModel."
+    )
+
+
+def fit_model(
+    table: Table, model: TableModel[Any, Any], options: FitOptions, *, is_scaled: bool = False
+) -> Fit[Any]:
+    """Choose what is left open on a sample of the rows, and fit all of them."""
+    sample = take_sample(table, model.sample_size(table))
+    coordinates = choose_coordinates(sample) if is_scaled else None
+    view = coordinates or model.view
+    seen = sample.view_by(view)
+    completed = model.complete(seen)
+    if completed.is_squared:
+        check_units(seen.values)
+    work = _Work(table.prepare_with(view), seen, options, _open_checkpoint(model, sample, options))
+    attempt, result = work.fit(completed)
+    search = Search(attempt.model, seen)
+    _warn_if_determined(result, search.n_determining)
+    return Fit(attempt.model, result, table.mass, coordinates, search.rounding)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """All rows, a sample of them, and what was asked for."""
+
+    rows: Table
+    sample: Sample
+    options: FitOptions
+    checkpoint: Checkpoint | None
+
+    def fit(self, model: TableModel[Any, Any]) -> tuple[Attempt[Any], Result[Any]]:
+        """Try the proposals in turn, until one does not collapse on all rows."""
+        failure: CollapseError | None = None
+        for attempt in self.propose(model):
+            try:
+                if self.options.perplexity is not None:
+                    return self.fit_perplexity(attempt, self.options.perplexity)
+                return attempt, self.fit_rows(attempt)
+            except CollapseError as error:
+                failure = error
+        raise failure or CollapseError("no way to fit the rows was proposed.")
+
+    def propose(self, model: TableModel[Any, Any]) -> Iterator[Attempt[Any]]:
+        """Yield what the model proposes, or else the general search."""
+        options = self.options
+        wanted = Wanted(options.alpha, options.efficiency, options.perplexity, options.searches)
+        own = model.propose(self.sample, wanted)
+        if own is not None:
+            yield from own
+            return
+        efficiency = MODEL_EFFICIENCY if options.efficiency is None else options.efficiency
+        attempt = Search(model, self.sample, efficiency).propose(wanted)
+        yield attempt if wanted.searches else replace(attempt, theta=None)
+
+    def fit_rows(self, attempt: Attempt[Any]) -> Result[Any]:
+        """Alternate on all rows from where an attempt starts; raise if they collapse."""
+        model, alpha, options = attempt.model, attempt.alpha, self.options
+        theta, callbacks = attempt.theta, options.callbacks
+        if theta is None:
+            theta = model.start_from(self.weigh_start())
+        state, guard = None, cast(AbstractContextManager[None], nullcontext())
+        if self.checkpoint is not None:
+            name = self.checkpoint.begin_attempt(alpha)
+            callbacks = (self.checkpoint.save_to(name), *callbacks)
+            state = self.checkpoint.load(name, theta)
+            guard = guard if state is None else self.checkpoint.name_changed_rows()
+        with guard:
+            result = alternate(
+                model,
+                self.rows,
+                alpha,
+                self.warm_up(attempt, theta) if state is None else state,
+                tol=options.tol,
+                max_iter=options.max_iter,
+                callback=_call_all(callbacks),
+            )
+        _ = result.theta  # raises, with the reason and the remedy, if it collapsed
+        return result
+
+    def weigh_start(self) -> Table:
+        """Return the rows with the weights from which to start: equal, random or given ones."""
+        start = self.options.start
+        if isinstance(start, str) and start != "random":
+            return self.rows
+        return self.rows.reweight(start, self.options.random_state)
+
+    def warm_up(self, attempt: Attempt[Any], theta: Any) -> Any:
+        """Bring a start close to its end on a part of the rows, if there are very many."""
+        if not attempt.model.warms_up or self.warming_rows is None:
+            return theta
+        result = alternate(
+            attempt.model,
+            self.warming_rows,
+            attempt.alpha,
+            theta,
+            tol=_WARMING_TOL,
+            max_iter=_WARMING_PASSES,
+        )
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return theta if result.status is Status.COLLAPSED else result.theta
+
+    @cached_property
+    def warming_rows(self) -> MemoryRows | None:
+        """A part of the rows, in memory; None if there are too few for it to pay."""
+        most = _MOST_WARMING_NUMBERS // self.rows.n_features
+        size = min(int(self.rows.n_present * _WARMING_SHARE), most)
+        if size < _LEAST_WARMING * len(self.sample.mass):
+            return None
+        part = take_sample(self.rows, size)
+        return MemoryRows(part.values, part.prior, self.rows.prepare)
+
+    def fit_perplexity(
+        self, attempt: Attempt[Any], perplexity: float
+    ) -> tuple[Attempt[Any], Result[Any]]:
+        """Fit with the α at which the solution itself has the wanted perplexity."""
+        quiet = replace(self, options=replace(self.options, callbacks=()), checkpoint=None)
+
+        def excess(log_alpha: float) -> float:
+            try:
+                result = quiet.fit_rows(replace(attempt, alpha=float(np.exp(log_alpha))))
+            except CollapseError:
+                return -1.0  # too few rows keep their weight
+            if result.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            return float(np.log(result.perplexity / perplexity))
+
+        low = np.log(attempt.model.path_range(attempt.alpha)[1])
+        high = np.log(attempt.alpha * _FARTHEST_ALPHA)
+        if excess(high) > 0 > excess(low):
+            alpha = float(np.exp(brentq(excess, low, high, xtol=1e-12)))
+            chosen = replace(attempt, alpha=alpha)
+            result = self.fit_rows(chosen)
+            if abs(result.perplexity / perplexity - 1) < 1e-4:
+                return chosen, result
+        raise ValueError(
+            f"perplexity={perplexity!r} cannot be reached with {self.rows.mass:g} rows: the "
+            "solution jumps over it, or would need more rows. Try a value between half of the rows "
+            "and all."
+        )
+
+
+def _open_checkpoint(
+    model: TableModel[Any, Any], sample: Sample, options: FitOptions
+) -> Checkpoint | None:
+    if options.checkpoint is None:
+        return None
+    # A fit may be resumed with another tolerance or more passes.
+    asked = replace(options, callbacks=(), checkpoint=None, tol=0.0, max_iter=1)
+    sizes = f"{sample.table.n_present} {sample.n_rows!r}"
+    problem = fingerprint(sample.values, sample.mass, sizes, repr(asked), repr(model))
+    return Checkpoint(Path(options.checkpoint), problem)
+
+
+def _call_all(callbacks: tuple[Callback, ...]) -> Callback | None:
+    """Return a callback that calls all; any of them may stop the alternation."""
+    if not callbacks:
+        return None
+
+    def callback(iteration: Iteration[Any]) -> bool:
+        stops = [one(iteration) for one in callbacks]
+        return any(stops)
+
+    return callback
+
+
+def _warn_if_determined(result: Result[Any], n_determining: int) -> None:
+    """Warn of a fit that passes through all rows that count, whatever they are."""
+    if result.effective_size <= n_determining:
+        warn_caller(
+            f"the fit is free to pass through {n_determining} rows exactly, and only "
+            f"{result.effective_size:.0f} have weight: their errors say nothing about them. Use "
+            "fewer columns, clusters or components, or more rows.",
+            DegenerateDataWarning,
+        )

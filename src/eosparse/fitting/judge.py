@@ -1,0 +1,195 @@
+"""From a fit to statements about rows: scores, p-values, weights, and the rows to flag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from eosparse.core import FloatArray, check_number
+from eosparse.inference import Law, count_rejections
+from eosparse.models import Fit
+from eosparse.rows import Table
+
+RuleKind = Literal["fdr", "level", "weight_cut", "contamination"]
+
+# Far in the tail, p-values of clean rows are still somewhat too small: simulations put the share
+# below 0.001 at 0.9 to 1.2 times that, more with twenty rows. A round figure of that size guards
+# the false-discovery rate.
+TAIL_GUARD = 1.15
+# How many cuts are counted in one pass over the rows.
+_N_CUTS = 64
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How rows are flagged: by false-discovery rate, level, relative weight or share."""
+
+    kind: RuleKind
+    value: float
+
+    @classmethod
+    def choose(
+        cls,
+        fdr: float,
+        level: float | None = None,
+        weight_cut: float | None = None,
+        contamination: float | None = None,
+    ) -> Rule:
+        """Return the one rule that was asked for; the false-discovery rate by default."""
+        check_number("fdr", fdr, "(0, 1)")
+        check_number("level", level, "(0, 1)", words=(None,))
+        check_number("weight_cut", weight_cut, "(0, inf)", words=(None,))
+        check_number("contamination", contamination, "(0, 0.5]", words=(None,))
+        asked: dict[RuleKind, float | None] = {
+            "level": level,
+            "weight_cut": weight_cut,
+            "contamination": contamination,
+        }
+        chosen = [cls(kind, value) for kind, value in asked.items() if value is not None]
+        if len(chosen) > 1:
+            names = " and ".join(rule.kind for rule in chosen)
+            raise ValueError(f"{names} each decide which rows are flagged: give only one.")
+        return chosen[0] if chosen else cls("fdr", fdr)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A fit with the law of its distances and a cut: all that is needed to judge any row.
+
+    Its methods are functions of the distances that `fit.measure` returns for rows.
+
+    Attributes
+    ----------
+    fit : Fit
+        The fit.
+    law : Law
+        Law of the distance of a new row that belongs.
+    cut : float
+        Rows with a larger corrected distance are flagged.
+    dtype : dtype
+        Type of the distances that users see.
+    """
+
+    fit: Fit[Any]
+    law: Law
+    cut: float
+    dtype: Any = np.float64
+
+    def distances(self, fitted: FloatArray) -> FloatArray:
+        """Return the distances that users see."""
+        return self.fit.pull.correct(fitted).astype(self.dtype, copy=False)
+
+    def scores(self, fitted: FloatArray) -> FloatArray:
+        """Return minus the distances: higher is more normal."""
+        return -self.distances(fitted)
+
+    def margins(self, fitted: FloatArray) -> FloatArray:
+        """Return how far rows lie within the cut: negative for rows to be flagged."""
+        return self.cut - self.distances(fitted)
+
+    def is_outlier(self, fitted: FloatArray) -> Any:
+        """Return which rows to flag."""
+        return self.margins(fitted) < 0
+
+    def predictions(self, fitted: FloatArray) -> Any:
+        """Return -1 for rows to be flagged, +1 for others."""
+        return np.where(self.margins(fitted) < 0, -1, 1)
+
+    def p_values(self, fitted: FloatArray) -> FloatArray:
+        """Return the p-values of new rows."""
+        return self.law.p_values(self.fit.pull.correct(fitted))
+
+    def training_p_values(self, fitted: FloatArray) -> FloatArray:
+        """Return the p-values of training rows, each judged by the fit without it."""
+        return self.law.p_values(self.fit.pull.leave_out(fitted))
+
+    def weights(self, fitted: FloatArray) -> FloatArray:
+        """Return the weights of training rows with prior weight one."""
+        return self.fit.pull.weigh(fitted)
+
+    def relative_weights(self, fitted: FloatArray) -> FloatArray:
+        """Return the weights in units of that of an average training row."""
+        return self.fit.pull.weigh(fitted) * self.fit.n_rows
+
+
+def find_judge(fit: Fit[Any], distances: Table, rule: Rule) -> Judge:
+    """Find the law of the distances of all training rows, and the cut that a rule asks for."""
+    law, pull = fit.find_law(distances), fit.pull
+    if rule.kind == "weight_cut":
+        return Judge(fit, law, pull.distance_at_weight(rule.value / fit.n_rows))
+    if rule.kind == "contamination":
+        farthest = _find_farthest(distances, rule.value)
+    else:
+        level = rule.value
+        if rule.kind == "fdr":
+            level = _find_level(fit, law, distances, rule.value / TAIL_GUARD)
+        farthest = float(pull.take_in(law.distance_at(np.array([level])))[0])
+    return Judge(fit, law, float(pull.correct(np.array([farthest]))[0]))
+
+
+def _find_level(fit: Fit[Any], law: Law, distances: Table, fdr: float) -> float:
+    """Return the level at which a false-discovery rate is kept."""
+
+    def count(levels: FloatArray) -> FloatArray:
+        return count_beyond(distances, fit.pull.take_in(law.distance_at(levels)))
+
+    rejected = count_rejections(count, distances.mass, fdr)
+    # What the next row would have needed: with nothing rejected, the level of a first one.
+    return fdr * max(rejected, 1.0) / distances.mass
+
+
+def count_beyond(distances: Table, cuts: FloatArray) -> FloatArray:
+    """Return the mass of the rows beyond each cut."""
+
+    def count(fitted: FloatArray, prior: FloatArray | None) -> FloatArray:
+        beyond = (fitted > cut for cut in cuts)
+        if prior is None:
+            return np.array([float(np.count_nonzero(rows)) for rows in beyond])
+        return np.array([float(prior[rows].sum()) for rows in beyond])
+
+    return distances.fold(count)
+
+
+def _find_farthest(distances: Table, share: float) -> float:
+    """Return the distance half-way between the last kept and the first flagged row."""
+    most = share * distances.mass * (1 + 1e-12)
+    low, high = (
+        _find_neighbours(distances, -np.inf).above,
+        _find_neighbours(distances, np.inf).below,
+    )
+    if count_beyond(distances, np.array([low]))[0] <= most:
+        high = low
+    while high - low > 1e-14 * max(abs(low), abs(high)):
+        cuts = np.linspace(low, high, _N_CUTS + 1)
+        is_enough = count_beyond(distances, cuts[1:]) <= most
+        first = int(np.argmax(is_enough))  # the last one is certain
+        if (cuts[first], cuts[first + 1]) == (low, high):
+            break
+        low, high = float(cuts[first]), float(cuts[first + 1])
+    found = _find_neighbours(distances, high)
+    return found.below / 2 + found.above / 2 if np.isfinite(found.above) else found.below
+
+
+@dataclass(frozen=True)
+class _Neighbours:
+    """Largest distance up to a cut, and smallest beyond it."""
+
+    below: float
+    above: float
+
+    def __add__(self, other: _Neighbours) -> _Neighbours:
+        return _Neighbours(max(self.below, other.below), min(self.above, other.above))
+
+
+def _find_neighbours(distances: Table, cut: float) -> _Neighbours:
+    def find(fitted: FloatArray, prior: FloatArray | None) -> _Neighbours:
+        counted = fitted if prior is None else fitted[prior > 0]
+        near = counted <= cut
+        return _Neighbours(
+            float(counted.max(where=near, initial=-np.inf)),
+            float(counted.min(where=~near, initial=np.inf)),
+        )
+
+    return distances.fold(find)

@@ -1,0 +1,146 @@
+"""How a training row pulls the fit towards itself, and so looks closer than a new row would.
+
+Training rows are first given the distance that they would have from a fit without them; then one
+law serves training rows and new rows alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from eosparse.core import FloatArray
+
+
+class Pull(Protocol):
+    """The relation between a row's distance, its weight, and the fit without it.
+
+    A distance is the one of the fit ("fitted"), the one that users see ("corrected"), or that from
+    the fit without the row ("left out"). Only the Gaussian distinguishes these.
+    """
+
+    def weigh(self, fitted: FloatArray, /) -> FloatArray:
+        """Return the weights of rows with prior weight one."""
+        ...
+
+    def correct(self, fitted: FloatArray, /) -> FloatArray:
+        """Return the distances that users see."""
+        ...
+
+    def leave_out(self, fitted: FloatArray, /) -> FloatArray:
+        """Return the corrected distance of each row from the fit without it."""
+        ...
+
+    def take_in(self, left_out: FloatArray, /) -> FloatArray:
+        """Return the fitted distances for left-out ones: the inverse of `leave_out`."""
+        ...
+
+    def distance_at_weight(self, weight: float, /) -> float:
+        """Return the corrected distance at which a row of prior weight one has this weight."""
+        ...
+
+
+@dataclass(frozen=True)
+class NoPull:
+    """Rows whose influence on the fit is not known: all three distances are the error.
+
+    Attributes
+    ----------
+    objective, alpha : float
+        The weights are ``exp((objective - error) / alpha)``.
+    equal_weight : float
+        The weight of every row where alpha is infinite.
+    rounding : float
+        Error that is mere rounding; -inf if any error counts.
+    """
+
+    objective: float
+    alpha: float
+    equal_weight: float
+    rounding: float = -np.inf
+
+    def weigh(self, fitted: FloatArray) -> FloatArray:
+        """Return the weights of rows with prior weight one."""
+        if np.isinf(self.alpha):
+            return np.full(np.shape(fitted), self.equal_weight)
+        weights: FloatArray = np.exp((self.objective - fitted) / self.alpha)
+        return weights
+
+    def correct(self, fitted: FloatArray) -> FloatArray:
+        """Return the errors as they are."""
+        return fitted
+
+    def leave_out(self, fitted: FloatArray) -> FloatArray:
+        """Return the errors as they are."""
+        return fitted
+
+    def take_in(self, left_out: FloatArray) -> FloatArray:
+        """Return the errors, but none below rounding."""
+        return np.maximum(left_out, self.rounding)
+
+    def distance_at_weight(self, weight: float) -> float:
+        """Return the error at which a row has this weight."""
+        if np.isinf(self.alpha):
+            return np.inf if weight <= self.equal_weight else -np.inf
+        return self.objective - self.alpha * float(np.log(weight))
+
+
+@dataclass(frozen=True)
+class SelfPull:
+    """How a training row's own weight brings a Gaussian fit closer to it.
+
+    Taking weight ω out of the fit changes ``m = y'V⁻¹y`` to ``m / (1 - ω - ω m)`` exactly, if the
+    other weights stay. They follow, which repeats the step with factor c, so ω = w/(1-c).
+
+    Attributes
+    ----------
+    coupling : float
+        c in ``w = peak · exp(-c·m/2)``.
+    peak : float
+        Weight of a row at the location itself.
+    leverage : float
+        How much of a row's pull goes along its own direction: 1 for a full covariance, less for a
+        structured or shrunk one.
+    """
+
+    coupling: float
+    peak: float
+    leverage: float = 1.0
+
+    def weigh(self, fitted: FloatArray) -> FloatArray:
+        """Return the weight of a row at a distance m in the metric of the uncorrected V."""
+        weights: FloatArray = self.peak * np.exp(-self.coupling * fitted / 2)
+        return weights
+
+    def correct(self, fitted: FloatArray) -> FloatArray:
+        """Return squared Mahalanobis distances in the metric of the corrected covariance."""
+        return (1 - self.coupling) * fitted
+
+    def leave_out(self, fitted: FloatArray) -> FloatArray:
+        """Return the corrected distance from the fit without the row, to first order."""
+        pull = self.weigh(fitted) / (1 - self.coupling)
+        left = np.maximum(1 - pull - self.leverage * pull * fitted, 1e-3)
+        left_out: FloatArray = (1 - self.coupling) * fitted / left
+        return left_out
+
+    def take_in(self, left_out: FloatArray) -> FloatArray:
+        """Return the distance m of a training row from its left-out distance."""
+        m = left_out / (1 - self.coupling)
+        for _ in range(100):
+            pull = self.weigh(m) / (1 - self.coupling)
+            before, m = (
+                m,
+                left_out * (1 - pull) / (1 - self.coupling + self.leverage * pull * left_out),
+            )
+            if np.allclose(before, m, rtol=1e-13, atol=0.0):
+                break
+        return m
+
+    def distance_at_weight(self, weight: float) -> float:
+        """Return the corrected distance at which a row has this weight."""
+        if self.coupling == 0.0:  # all rows weigh alike
+            return np.inf if weight <= self.peak else 0.0
+        drop = np.log(self.peak / weight)
+        return float((1 - self.coupling) * 2 * max(drop, 0.0) / self.coupling)

@@ -1,0 +1,77 @@
+"""The F law of squared distances from an estimated location and covariance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import betaincinv, fdtrc, fdtri
+
+from eosparse.core import FloatArray
+from eosparse.inference.pull import Pull
+
+
+@dataclass(frozen=True)
+class ScaledF:
+    """The F law of distances from an estimated mean and covariance.
+
+    For the classical estimates from n Gaussian rows it is exact. For EOS, the variance of the
+    corrected estimates at the Gaussian is that of classical ones from fewer rows: with Kish's size
+    n and c = 1/(αD), from n(1-c²) rows for the location and n(1-c²)² for the covariance.
+
+    Attributes
+    ----------
+    n_dimensions : int
+        Number of columns, or of independent ones.
+    location_size, covariance_size : float
+        Rows from which classical estimates would vary as much.
+    stretch : float
+        Factor on the distances; see `match_mean`.
+    """
+
+    n_dimensions: int
+    location_size: float
+    covariance_size: float
+    stretch: float = 1.0
+
+    @classmethod
+    def of_fit(cls, n_dimensions: int, kish_size: float, coupling: float) -> ScaledF:
+        """Build the law of a fit with given Kish size and c."""
+        kept = 1 - coupling**2
+        return cls(n_dimensions, kish_size * kept, kish_size * kept**2)
+
+    def match_mean(self, mean: float, pull: Pull) -> ScaledF:
+        """Return the law stretched so that its mean under the weights is the one observed.
+
+        The weights' feedback on the covariance leaves a bias of second order, which grows towards
+        collapse. It shows in the weighted mean of the leave-one-out distances, to which outliers
+        contribute nothing.
+        """
+        levels = (np.arange(512) + 0.5) / 512
+        distances = self._scale * fdtri(self.n_dimensions, self._tail, levels)
+        weights = pull.weigh(pull.take_in(distances))
+        return replace(self, stretch=mean / float(weights @ distances / weights.sum()))
+
+    def p_values(self, distances: FloatArray) -> FloatArray:
+        """Return the probability of a distance at least as large."""
+        scaled = np.asarray(distances, dtype=np.float64) / self._scale
+        p: FloatArray = fdtrc(self.n_dimensions, self._tail, scaled)
+        return p
+
+    def distance_at(self, levels: FloatArray) -> FloatArray:
+        """Return the distances with given p-values."""
+        # F's upper tail by the beta law's lower one, which keeps its digits.
+        z = np.maximum(betaincinv(self._tail / 2, self.n_dimensions / 2, levels), 1e-300)
+        distances: FloatArray = self._scale * (self._tail / self.n_dimensions) * (1 - z) / z
+        return distances
+
+    @property
+    def _tail(self) -> float:
+        return max(self.covariance_size - self.n_dimensions, 1e-3)
+
+    @property
+    def _scale(self) -> float:
+        n = max(self.location_size, 1 + 1e-9)
+        # (1 + 1/n): the location is estimated too. n/(n-1): the scatter is around it.
+        inflation = (1 + 1 / n) * n / (n - 1) * (self.covariance_size - 1) / self._tail
+        return self.stretch * inflation * self.n_dimensions

@@ -1,0 +1,98 @@
+"""Guesses of the rows that may be clean, from which the search for a Gaussian starts.
+
+Add an idea by yielding its weights from `guess_clean_rows`: wrong guesses cost time, not the
+answer, since the search compares where they lead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from eosparse.core import FloatArray, centre_and_spread, weighted_moments, weighted_quantiles
+
+
+def guess_clean_rows(values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
+    """Yield weights of rows that may be clean, each by another idea.
+
+    Rows carry prior weights: a weight of k equals the same row k times, zero its absence.
+    """
+    centre, spread = centre_and_spread(values, mass)
+    scaled = (values - centre) / np.where(spread > 0, spread, 1.0)
+    yield mass
+    yield _nearest_half(np.einsum("ij,ij->i", scaled, scaled), mass)
+    # Transformations that outliers can hardly move: tanh and spatial signs.
+    length = np.linalg.norm(scaled, axis=1, keepdims=True)
+    for bounded in (np.tanh(scaled), scaled / np.where(length > 0, length, 1.0)):
+        yield _nearest_half(_eigenvector_distances(scaled, bounded, mass), mass)
+    if mass.sum() > 2 * values.shape[1]:
+        yield from _kurtosis_splits(values, mass)
+
+
+def _nearest_half(distances: FloatArray, mass: FloatArray) -> FloatArray:
+    return mass * (distances <= weighted_quantiles(distances, mass, (0.5,)))
+
+
+def _eigenvector_distances(scaled: FloatArray, bounded: FloatArray, mass: FloatArray) -> FloatArray:
+    """Distances from the median with robust spreads along the eigenvectors of a scatter."""
+    _, vectors = np.linalg.eigh(weighted_moments(bounded, mass, diagonal=False).scatter)
+    rotated = scaled @ vectors
+    centre, spread = centre_and_spread(rotated, mass)
+    standard = (rotated - centre) / np.where(spread > 0, spread, 1.0)
+    distances: FloatArray = np.einsum("ij,ij->i", standard, standard)
+    return distances
+
+
+def _kurtosis_splits(values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
+    """Larger parts of the rows split along directions of extreme kurtosis.
+
+    In whitened rows these directions do not depend on the units or on any linear map of the
+    columns. The search starts from the extreme eigenvectors of E[|z|² z z'] and from the leading
+    principal axes.
+    """
+    moments = weighted_moments(values, mass, diagonal=False)
+    share = mass / mass.sum()
+    variances, vectors = np.linalg.eigh(moments.scatter)
+    kept = variances > 1e-12 * variances[-1]
+    white = (values - moments.mean) @ (vectors[:, kept] / np.sqrt(variances[kept]))
+    size = min(3, white.shape[1])
+    length = np.einsum("ij,ij->i", white, white)
+    _, fourth = np.linalg.eigh((white * (share * length)[:, None]).T @ white)
+    axes = np.eye(white.shape[1])[:, -size:]
+    start = np.concatenate([fourth[:, :size], fourth[:, -size:], axes], axis=1)
+    found = [_extreme_kurtosis(white, share, start, lowest) for lowest in (True, False)]
+    projections = white @ np.concatenate(found, axis=1)
+    order = np.argsort(share @ projections**4)
+    for index in {*order[:2], *order[-2:]}:
+        yield _larger_part(projections[:, index], mass)
+
+
+def _extreme_kurtosis(
+    white: FloatArray, share: FloatArray, directions: FloatArray, lowest: bool
+) -> FloatArray:
+    """Fixed-point steps towards the lowest (or highest) kurtosis of a projection."""
+    for _ in range(8):
+        projections = white @ directions
+        squares = projections * projections
+        gradient = white.T @ (squares * projections * share[:, None])
+        if lowest:
+            # A shift above the curvature turns descent into a convergent power step.
+            shift = np.maximum(3.0, 1.5 * (share @ (squares * squares)))
+            gradient = shift * directions - gradient
+        directions = gradient / np.maximum(np.linalg.norm(gradient, axis=0), 1e-300)
+    return directions
+
+
+def _larger_part(projection: FloatArray, mass: FloatArray) -> FloatArray:
+    """Split rows in two where the variance between the parts is largest; keep the heavier."""
+    order = np.argsort(projection, kind="stable")
+    below = np.cumsum(mass[order])
+    total, sums = below[-1], np.cumsum(mass[order] * projection[order])
+    inner = (below > 0) & (below < total)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        between = (sums - below * sums[-1] / total) ** 2 / (below * (total - below))
+    cut = int(np.argmax(np.where(inner, between, -1.0)))
+    low = projection <= projection[order[cut]]
+    larger: FloatArray = mass * (low if mass @ low >= total / 2 else ~low)
+    return larger
