@@ -48,7 +48,7 @@ def two_classes(n=300, d=4, flipped=0.2, gap=2.5, seed=0):
 
 
 @pytest.mark.parametrize("affiliation", ["soft", "hard"])
-@pytest.mark.parametrize("alpha", [None, "auto", 1.0])
+@pytest.mark.parametrize("alpha", [np.inf, "auto", 1.0])
 def test_spa_learns_through_wrong_labels(affiliation, alpha):
     X, given, truth = two_classes(gap=3.5)
     spa = SPAClassifier(affiliation=affiliation, alpha=alpha).fit(X, given)
@@ -57,7 +57,7 @@ def test_spa_learns_through_wrong_labels(affiliation, alpha):
     assert (np.diff(spa.box_objective_history_) <= 1e-12).all()
     assert spa.weights_.sum() == pytest.approx(1.0)
     wrong = given != truth
-    if alpha is None:
+    if alpha == np.inf:
         np.testing.assert_allclose(spa.weights_, 1 / 300)
         assert spa.alpha_ == np.inf
     else:
@@ -88,9 +88,9 @@ def test_boxes_are_reported_in_the_users_units():
 
 def test_learned_feature_weights_prefer_what_boxes_explain():
     X, given, _ = two_classes(d=10, flipped=0.0, gap=6.0)
-    plain = SPAClassifier(2, alpha=None).fit(X, given)
+    plain = SPAClassifier(2, alpha=np.inf).fit(X, given)
     np.testing.assert_allclose(plain.feature_weights_, 0.1)
-    sparse = SPAClassifier(2, alpha=None, epsilon_label=1.0, epsilon_features=0.2).fit(X, given)
+    sparse = SPAClassifier(2, alpha=np.inf, epsilon_label=1.0, epsilon_features=0.2).fit(X, given)
     assert sparse.feature_weights_.sum() == pytest.approx(1.0)
     assert set(np.argsort(-sparse.feature_weights_)[:2]) == {0, 1}
 
@@ -473,7 +473,7 @@ def test_votes_pass_weights_on():
 def test_constant_columns_get_no_feature_weight():
     X, given, _ = two_classes()
     with_ones = np.column_stack([X, np.ones(300)])
-    spa = SPAClassifier(8, alpha=None, epsilon_features=0.2).fit(with_ones, given)
+    spa = SPAClassifier(8, alpha=np.inf, epsilon_features=0.2).fit(with_ones, given)
     assert spa.feature_weights_[-1] == 0.0
     assert np.isfinite(spa.box_centers_).all()
 

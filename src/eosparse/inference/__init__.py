@@ -9,30 +9,30 @@ from eosparse.inference.distance_law import (
 from eosparse.inference.explanation import Explanation
 from eosparse.inference.false_discovery import rejected_mass
 from eosparse.inference.label_noise import (
-    Explained,
+    LabelExplanation,
     LabelNoise,
     estimate_label_noise,
     explain_labels,
-    most_likely_wrong,
-    rising_with,
+    flag_wrong_labels,
+    make_monotone,
 )
 from eosparse.inference.mixture_law import MixtureLaw
-from eosparse.inference.ranking import area_under_curve, mean_area
+from eosparse.inference.ranking import compute_auc, compute_mean_auc
 
 __all__ = [
     "DistanceLaw",
-    "Explained",
     "Explanation",
     "FittedGamma",
+    "LabelExplanation",
     "LabelNoise",
     "MixtureLaw",
     "ScaledF",
     "SelfPull",
-    "area_under_curve",
+    "compute_auc",
+    "compute_mean_auc",
     "estimate_label_noise",
     "explain_labels",
-    "mean_area",
-    "most_likely_wrong",
+    "flag_wrong_labels",
+    "make_monotone",
     "rejected_mass",
-    "rising_with",
 ]

@@ -2,7 +2,7 @@
 
 from eosparse.models import fused
 from eosparse.models.answers import Answers
-from eosparse.models.box_starts import bisected
+from eosparse.models.box_starts import bisect_rows
 from eosparse.models.cluster_starts import cluster_starts
 from eosparse.models.clusters import ClusterModel, ClusterSums
 from eosparse.models.custom import CustomModel, WeightedRows
@@ -20,12 +20,12 @@ from eosparse.models.gaussian import (
     Structure,
     times_transposed,
 )
-from eosparse.models.learner import Fitted, LearnerModel, NumberedRows, RowWeights
+from eosparse.models.learner import FittedLearner, LearnerModel, NumberedRows, RowWeights
 from eosparse.models.lengths import spatial_median, squared_distances
 from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
 from eosparse.models.mixture import Mixture, MixtureModel, MixtureMoments
 from eosparse.models.shrinkage import effective_dimension, oas_shrinkage
-from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, box_sums
+from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, sum_boxes
 from eosparse.models.starts import (
     Candidate,
     StartSearch,
@@ -42,7 +42,7 @@ __all__ = [
     "ClusterModel",
     "ClusterSums",
     "CustomModel",
-    "Fitted",
+    "FittedLearner",
     "GaussianModel",
     "LearnerModel",
     "Line",
@@ -60,8 +60,7 @@ __all__ = [
     "Structure",
     "SubspaceModel",
     "WeightedRows",
-    "bisected",
-    "box_sums",
+    "bisect_rows",
     "cluster_starts",
     "coupling_for_efficiency",
     "covariance_parameters",
@@ -73,5 +72,6 @@ __all__ = [
     "oas_shrinkage",
     "spatial_median",
     "squared_distances",
+    "sum_boxes",
     "times_transposed",
 ]

@@ -9,7 +9,7 @@ from eosparse.rows.coordinates import (
     spanned,
 )
 from eosparse.rows.files import FileRows, is_on_disk, open_rows, write_parquet
-from eosparse.rows.labelled import Labelled, LabelledRows, by_class
+from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
 from eosparse.rows.memory import MemoryRows, as_float64, block_slices
 from eosparse.rows.side_by_side import each, single_threaded_blas
 from eosparse.rows.table import Chained, Table, spread_out
@@ -27,9 +27,9 @@ __all__ = [
     "as_float64",
     "block_slices",
     "bounded_columns",
-    "by_class",
     "choose_coordinates",
     "each",
+    "group_by_class",
     "is_dask",
     "is_frame",
     "is_on_disk",
