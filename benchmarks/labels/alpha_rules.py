@@ -12,7 +12,7 @@ from eosparse import EOSClassifier
 from eosparse.comparison.classifiers import area, logistic
 from eosparse.comparison.label_sets import available, split
 from eosparse.core import longest_plateau
-from eosparse.inference import estimate_label_noise, compute_mean_auc
+from eosparse.inference import compute_mean_auc, estimate_label_noise
 
 ALPHAS = (8.0, 4.0, 2.0, 1.0, 0.5, 0.25)
 _DATA = ("wdbc", "heart_failure", "neurons", "wine", "digits")

@@ -9,7 +9,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -29,6 +29,7 @@ from eosparse import (
     Status,
     find_label_issues,
 )
+from eosparse.fitting.targets import is_regression_target
 
 
 def two_classes(n=300, d=4, flipped=0.2, gap=2.5, seed=0):
@@ -296,6 +297,38 @@ def test_the_audit_of_a_regression_target():
         flagged
     ) == 15 else None
     assert issues.noise_rates["all"] == pytest.approx(0.05, abs=0.02)
+
+
+def test_many_whole_numbers_are_a_regression_target():
+    X, y = load_diabetes(return_X_y=True)  # 214 distinct whole numbers
+    assert find_label_issues(X, y).is_regression
+    assert not find_label_issues(X, y > 100).is_regression
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_regression"),
+    [
+        (["a", "b"], False),
+        ([True, False], False),
+        (np.arange(500) % 20, False),
+        (np.arange(500) % 21, False),
+        (np.arange(400) % 21, True),
+        (np.arange(500) % 21 + 0.5, True),
+        (np.arange(500) % 20 + 0.5, False),
+        (np.linspace(0.0, 1.0, 15), True),
+        (pd.Series([1, 2, 3] * 20, dtype="Int64"), False),
+        (pd.Series(np.linspace(0.0, 1.0, 60), dtype="Float64"), True),
+    ],
+)
+def test_one_rule_tells_targets_from_classes(labels, is_regression):
+    assert is_regression_target(labels) == is_regression
+
+
+def test_a_few_numbers_with_decimals_need_a_task():
+    X, given, _ = two_classes()
+    with pytest.raises(ValueError, match=r"only 2 distinct ones\. Pass task='regression'"):
+        find_label_issues(X, given + 0.5)
+    assert find_label_issues(X, given + 0.5, task="regression").is_regression
 
 
 def test_clean_labels_raise_few_suspicions():

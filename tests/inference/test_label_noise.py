@@ -8,9 +8,9 @@ from sklearn.metrics import roc_auc_score
 
 from eosparse.inference import (
     compute_auc,
+    compute_mean_auc,
     estimate_label_noise,
     explain_labels,
-    compute_mean_auc,
     flag_wrong_labels,
 )
 

@@ -120,21 +120,31 @@ def find_label_issues(
     check_number("fdr", fdr, "(0, 1)")
     check_choice("task", task, ("auto", "classification", "regression"))
     labels = column_or_1d(y)
-    is_regression = task == "regression"
-    if task == "auto":
-        is_regression = (
-            is_regression_target(labels) if estimator is None else is_regressor(estimator)
-        )
     options: dict[str, Any] = {
         "out_of_fold": True,
         "n_folds": n_folds,
         "random_state": random_state,
     }
-    if is_regression:
+    if _is_regression(task, estimator, labels):
         regressor = EOSRegressor(estimator, **options).fit(X, labels, sample_weight)
         return _judge_targets(X, labels, regressor, fdr)
     classifier = EOSClassifier(estimator, **options).fit(X, labels, sample_weight)
     return _judge_labels(X, labels, classifier, fdr)
+
+
+def _is_regression(task: str, estimator: Any, labels: Any) -> bool:
+    if task != "auto":
+        return task == "regression"
+    if estimator is not None:
+        return bool(is_regressor(estimator))
+    if is_regression_target(labels):
+        return True
+    if labels.dtype.kind == "f" and (labels[np.isfinite(labels)] % 1 != 0).any():
+        raise ValueError(
+            f"y holds numbers with decimals, but only {len(np.unique(labels))} distinct ones. Pass "
+            "task='regression', or pass the labels as text if they are classes."
+        )
+    return False
 
 
 def _judge_labels(X: Any, labels: Any, model: EOSClassifier, fdr: float) -> LabelIssues:

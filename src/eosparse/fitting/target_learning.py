@@ -132,13 +132,12 @@ class TargetProblem(LearningProblem[FittedRegressor]):
 
     def _compute_losses(self, predictions: FloatArray) -> FloatArray:
         if callable(self.loss):
-            losses: FloatArray = np.asarray(self.loss(self.y, predictions), dtype=np.float64)
+            losses = np.asarray(self.loss(self.y, predictions), dtype=np.float64)
             if losses.shape != self.y.shape or not (losses >= 0).all():
                 raise ValueError("loss must return one non-negative number per row.")
             return losses
-        residuals = self.y - predictions
-        losses = np.square(residuals) if self.loss == "squared" else np.abs(residuals)
-        return losses
+        residuals: FloatArray = self.y - predictions
+        return np.square(residuals) if self.loss == "squared" else np.abs(residuals)
 
 
 def learn_targets(

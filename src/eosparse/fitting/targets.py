@@ -38,9 +38,11 @@ def is_regression_target(y: ArrayLike) -> bool:
     >>> is_regression_target(range(214))
     True
     """
-    labels = np.asarray(y)
-    if labels.dtype.kind not in "iuf":
+    # Ask the labels first: NumPy may take nullable numbers of pandas for objects.
+    dtype = getattr(y, "dtype", None)
+    if getattr(dtype, "kind", np.asarray(y).dtype.kind) not in "iuf":
         return False
+    labels = np.asarray(y, dtype=np.float64)
     n_distinct = len(np.unique(labels))
     has_decimals = bool((labels % 1 != 0).any())
     if has_decimals and n_distinct > _DISTINCT_DECIMAL * len(labels):
