@@ -1,4 +1,4 @@
-"""SPAClassifier, EOSClassifier and the label audit: what they promise to users."""
+"""SPAClassifier, EOSClassifier and find_label_issues: what they promise to users."""
 
 import pickle
 
@@ -156,7 +156,7 @@ def test_doubtful_rows_lose_weight_around_any_learner(name):
     assert robust.errors_.shape == robust.weights_.shape == (300,)
 
 
-def test_weights_that_no_held_out_row_has_tried_are_not_used():
+def test_weights_that_do_not_help_held_out_rows_are_not_used():
     """Where the first weighted pass is not kept, the model is the plain one."""
     X, y = load_breast_cancer(return_X_y=True)
     robust = EOSClassifier(GaussianNB()).fit(X, y)
@@ -197,7 +197,7 @@ def test_a_learner_that_memorises_is_judged_out_of_fold():
     np.testing.assert_allclose(blind.weights_, 1 / 300)
 
 
-def test_one_simplex_may_lose_a_class_and_says_so():
+def test_one_simplex_may_lose_a_class_and_warns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
     y = (np.arange(400) < 40).astype(int)

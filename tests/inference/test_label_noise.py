@@ -62,8 +62,8 @@ def test_noise_of_one_class_is_found():
     np.testing.assert_allclose(noise.class_rates, [0.3 / 1.3, 0.0], atol=0.03)
 
 
-def test_overlap_is_told_from_noise():
-    """Equal disagreement, from overlap or from noise, asks for very different alphas."""
+def test_overlap_and_noise_are_distinguished():
+    """Equal disagreement, from overlap or from noise, leads to very different alphas."""
     overlapping = simulated(0.0, 2.0)
     noisy = simulated(0.16, 6.0)
     wrong = [np.mean(p.argmax(axis=1) != given) for p, given, _, _ in (overlapping, noisy)]
@@ -79,7 +79,7 @@ def test_overlap_is_told_from_noise():
 
 
 def learned(right, sharpness):
-    """Probabilities of a learner freed of wrong labels, more or less sure than it should be."""
+    """Probabilities of a learner that is more or less sure than it should be."""
     powers = np.column_stack([1 - right, right]) ** sharpness
     return powers / powers.sum(axis=1, keepdims=True)
 
@@ -100,7 +100,7 @@ def test_chances_of_being_wrong_are_calibrated(sharpness, rate):
         assert is_wrong[inside].mean() == pytest.approx(expected, abs=tolerance)
 
 
-def test_the_flagged_set_keeps_the_wanted_rate():
+def test_flagged_labels_keep_the_false_discovery_rate():
     _, given, truth, right = simulated(0.2, 3.0, seed=1)
     flagged = flag_wrong_labels(explain_labels(learned(right, 2.0), given).chances, 0.1)
     assert 0.06 < (given == truth)[flagged].mean() < 0.13

@@ -55,6 +55,19 @@ class LabelProblem(LearningProblem[FittedClassifier]):
         As in `EOSClassifier`.
     simplex : {"per-class", "single"}
         Whether each class keeps its share of the weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, classes = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+    >>> names = np.array(["low", "high"])
+    >>> problem = LabelProblem(
+    ...     LogisticRegression(), X, names[classes], np.ones(20),
+    ...     classes=classes, names=names, loss="log", simplex="per-class",
+    ... )
+    >>> problem.smallest_size
+    2.0
     """
 
     classes: IntArray
@@ -138,6 +151,21 @@ def learn_labels(
     With ``alpha="auto"`` rows are held out, alpha is the gap between the errors of right and wrong
     labels at the estimated noise rate, and the unweighted classifier is kept if the weights do not
     make held-out rows easier to predict.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, classes = np.arange(40.0)[:, None], np.repeat([0, 1], 20)
+    >>> classes[3] = 1  # a wrong label
+    >>> problem = LabelProblem(
+    ...     LogisticRegression(), X, classes, np.ones(40),
+    ...     classes=classes, names=np.array([0, 1]), loss="log", simplex="per-class",
+    ... )
+    >>> options = LearningOptions(1.0, False, 3, tol=1e-3, max_iter=None, random_state=0)
+    >>> learned, _ = learn_labels(problem, options)
+    >>> bool(learned.weights[3] < 0.1 / 40)
+    True
     """
     is_auto = options.alpha == "auto"
     out_of_fold = True if is_auto and options.out_of_fold == "auto" else options.out_of_fold

@@ -45,6 +45,11 @@ class LearningOptions:
         Most passes over the rows.
     random_state : int, RandomState or None
         For the folds. None stands for 0.
+
+    Examples
+    --------
+    >>> LearningOptions("auto", True, n_folds=5, tol=1e-3, max_iter=None, random_state=0).alpha
+    'auto'
     """
 
     alpha: float | Literal["auto"]
@@ -71,6 +76,20 @@ class LearningProblem(ABC, Generic[Fit]):
         Prior weights, all positive.
     n_fits : int
         How often the estimator was fitted so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from eosparse.fitting.target_learning import TargetProblem
+    >>> X = np.arange(6.0)[:, None]
+    >>> problem = TargetProblem(LinearRegression(), X, X[:, 0], np.ones(6), loss="squared")
+    >>> problem.fit(problem.equal_weights).predictions.round(3).tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    >>> problem.fit(problem.equal_weights, folds=np.arange(6) % 3).predictions.round(3).tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    >>> problem.n_fits  # one in sample, three folds
+    4
     """
 
     estimator: Any
@@ -194,6 +213,20 @@ def start_learning(
     -------
     tuple of FittedLearner and (array or None)
         The first fit and the fold of each row, or None if no row is held out.
+
+    Examples
+    --------
+    A tree reproduces the targets that it was fitted to, so rows are held out.
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from eosparse.fitting.target_learning import TargetProblem
+    >>> X = np.arange(6.0)[:, None]
+    >>> problem = TargetProblem(DecisionTreeRegressor(), X, X[:, 0], np.ones(6), loss="squared")
+    >>> options = LearningOptions("auto", "auto", 3, tol=1e-4, max_iter=None, random_state=0)
+    >>> _, folds = start_learning(problem, options.out_of_fold, options)
+    >>> np.bincount(folds).tolist()
+    [2, 2, 2]
     """
     if out_of_fold == "auto" or not out_of_fold:
         plain = problem.fit(problem.equal_weights)
@@ -222,6 +255,19 @@ def learn(
 
     Two passes over held-out rows are the default, not a failure: only a limit that the user set,
     or that of passes in sample, is worth a warning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from eosparse.fitting.target_learning import TargetProblem
+    >>> X = np.arange(20.0)[:, None]
+    >>> y = np.where(X[:, 0] == 3, 50.0, X[:, 0])
+    >>> problem = TargetProblem(LinearRegression(), X, y, np.ones(20), loss="squared")
+    >>> start = problem.fit(problem.equal_weights)
+    >>> result = learn(problem, start, None, 3.0, tol=1e-4, max_iter=50)
+    >>> result.theta.learner.coef_.round(3).tolist()
+    [1.0]
     """
     passes = problem.passes_in_sample if folds is None else _PASSES_OUT_OF_FOLD
     limit = passes if max_iter is None else max_iter
@@ -241,7 +287,21 @@ def finish_learning(
     alpha: float,
     weights: FloatArray,
 ) -> Learned[Fit]:
-    """Return the learner of the last pass, or one fitted to all rows if rows were held out."""
+    """Return the learner of the last pass, or one fitted to all rows if rows were held out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from eosparse.fitting.target_learning import TargetProblem
+    >>> X = np.arange(6.0)[:, None]
+    >>> problem = TargetProblem(LinearRegression(), X, X[:, 0], np.ones(6), loss="squared")
+    >>> start = problem.fit(problem.equal_weights)
+    >>> result = learn(problem, start, None, np.inf, tol=1e-4, max_iter=2)
+    >>> learned = finish_learning(problem, result, None, np.inf, problem.equal_weights)
+    >>> learned.estimator.coef_.round(3).tolist(), learned.is_out_of_fold
+    ([1.0], False)
+    """
     estimator = result.theta.learner
     if estimator is None:
         estimator = problem.fit_learner(np.arange(len(problem.prior)), weights)

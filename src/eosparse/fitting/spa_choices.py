@@ -55,6 +55,18 @@ def choose_settings(
 
     Without two distinct rows of a class no row can be held out: the settings stay as they are, and
     alpha "auto" is infinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(40.0)[:, None]
+    >>> table = LabelledTable(X / 20, np.asarray, (X[:, 0] > 19).astype(int), np.ones(40), 2)
+    >>> base = SPASettings(8, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
+    >>> choice = choose_settings(
+    ...     table, base, 1.5, np.random.RandomState(0), any_boxes=True, any_temperature=False
+    ... )
+    >>> choice.settings.n_boxes, choice.alpha
+    (10, 1.5)
     """
     given = np.inf if alpha == "auto" else float(alpha)
     if not (any_boxes or any_temperature or alpha == "auto"):

@@ -42,6 +42,14 @@ class LabelledTable:
         Prior weights.
     n_classes : int
         Number of classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
+    >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
+    >>> table.class_shares.tolist()
+    [0.5, 0.5]
     """
 
     raw: FloatArray
@@ -181,7 +189,18 @@ class FittedBoxes:
 def fit_boxes(
     table: LabelledTable, settings: SPASettings, random_state: np.random.RandomState
 ) -> FittedBoxes:
-    """Fit the boxes to equally weighted rows from each start, and keep the lowest objective."""
+    """Fit the boxes to equally weighted rows from each start, and keep the lowest objective.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
+    >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
+    >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
+    >>> fitted = fit_boxes(table, settings, np.random.RandomState(0))
+    >>> sorted(fitted.boxes.centers.ravel().tolist())
+    [0.5, 8.5]
+    """
     model = SPAModel(
         table.n_features,
         table.class_shares,
@@ -229,7 +248,18 @@ def _make_first_boxes(model: SPAModel, table: LabelledTable, centers: FloatArray
 
 
 def fit_plain_labels(table: LabelledTable, affiliations: LabelledRows) -> FloatArray:
-    """Return the label probabilities of the boxes, from equally weighted rows."""
+    """Return the label probabilities of the boxes, from equally weighted rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
+    >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
+    >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
+    >>> fitted = fit_boxes(table, settings, np.random.RandomState(0))
+    >>> fit_plain_labels(table, table.affiliate(fitted)).round(2).tolist()
+    [[0.02, 0.98], [0.98, 0.02]]
+    """
     shares = table.prior / table.prior.sum()
     return solve_from_prior(table.label_model, replace(affiliations, prior=shares))
 
@@ -243,7 +273,20 @@ def fit_labels(
     tol: float,
     max_iter: int,
 ) -> Result[FloatArray]:
-    """Fit the label probabilities of the boxes to rows that are weighed by their label errors."""
+    """Fit the label probabilities of the boxes to rows that are weighed by their label errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
+    >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
+    >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
+    >>> fitted = fit_boxes(table, settings, np.random.RandomState(0))
+    >>> rows = table.affiliate(fitted)
+    >>> result = fit_labels(table, rows, np.inf, "single", tol=1e-9, max_iter=50)
+    >>> result.theta.round(2).tolist()
+    [[0.02, 0.98], [0.98, 0.02]]
+    """
     start = fit_plain_labels(table, affiliations)
     rows = affiliations.group_by_class() if simplex == "per-class" else affiliations
     return alternate(table.label_model, rows, alpha, start, tol=tol, max_iter=max_iter)
@@ -252,7 +295,19 @@ def fit_labels(
 def compute_label_errors(
     table: LabelledTable, affiliations: LabelledRows, labels: FloatArray
 ) -> FloatArray:
-    """Return the error of the label of every row, also of those without prior weight."""
+    """Return the error of the label of every row, also of those without prior weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
+    >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
+    >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
+    >>> fitted = fit_boxes(table, settings, np.random.RandomState(0))
+    >>> rows = table.affiliate(fitted)
+    >>> compute_label_errors(table, rows, np.array([[0.1, 0.9], [0.9, 0.1]])).round(1).tolist()
+    [0.2, 0.2, 0.2, 0.2]
+    """
     everyone = replace(affiliations, prior=np.ones(len(table.prior)))
     model = table.label_model
     return np.concatenate(everyone.fold(lambda block, _: [model.errors(block, labels)]))

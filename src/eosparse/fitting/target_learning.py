@@ -68,6 +68,16 @@ class TargetProblem(LearningProblem[FittedRegressor]):
         As in `LearningProblem`.
     loss : {"squared", "absolute"} or callable
         As in `EOSRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X = np.arange(4.0)[:, None]
+    >>> y = np.array([0.0, 1.0, 2.0, 5.0])
+    >>> problem = TargetProblem(LinearRegression(), X, y, np.ones(4), loss="squared")
+    >>> round(problem.fit(problem.equal_weights).scale, 3)  # the mean squared residual
+    0.3
     """
 
     loss: str | RegressorLoss
@@ -147,6 +157,17 @@ def learn_targets(
 
     The first fit is the unweighted one, or one to the weights of a robust start if its median loss
     is lower.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X = np.arange(20.0)[:, None]
+    >>> y = np.where(X[:, 0] == 3, 50.0, X[:, 0])
+    >>> problem = TargetProblem(LinearRegression(), X, y, np.ones(20), loss="squared")
+    >>> options = LearningOptions("auto", False, 5, tol=1e-4, max_iter=50, random_state=0)
+    >>> learn_targets(problem, options, starts=()).estimator.coef_.round(3).tolist()
+    [1.0]
     """
     alpha = _choose_alpha() if options.alpha == "auto" else float(options.alpha)
     plain, folds = start_learning(problem, options.out_of_fold, options)
@@ -173,6 +194,17 @@ def estimate_scale(problem: TargetProblem, learned: Learned[FittedRegressor]) ->
 
     The weights make squared residuals smaller than they are; on Gaussian residuals the correction
     is exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X = np.arange(4.0)[:, None]
+    >>> y = np.array([0.0, 1.0, 2.0, 5.0])
+    >>> problem = TargetProblem(LinearRegression(), X, y, np.ones(4), loss="squared")
+    >>> options = LearningOptions(np.inf, False, 5, tol=1e-4, max_iter=5, random_state=0)
+    >>> round(estimate_scale(problem, learn_targets(problem, options, starts=())), 3)
+    0.548
     """
     scale = learned.last.scale
     if problem.loss != "squared":
@@ -181,7 +213,18 @@ def estimate_scale(problem: TargetProblem, learned: Learned[FittedRegressor]) ->
 
 
 def estimate_outlier_share(problem: TargetProblem, predictions: FloatArray, scale: float) -> float:
-    """Return the share of rows beyond those that a Gaussian has outside its central 99 %."""
+    """Return the share of rows beyond those that a Gaussian has outside its central 99 %.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X = np.arange(4.0)[:, None]
+    >>> y = np.array([0.0, 1.0, 2.0, 5.0])
+    >>> problem = TargetProblem(LinearRegression(), X, y, np.ones(4), loss="squared")
+    >>> round(estimate_outlier_share(problem, predictions=X[:, 0], scale=0.5), 3)
+    0.242
+    """
     residuals = np.abs(problem.y - predictions)
     if problem.loss != "squared":
         median = weighted_quantiles(residuals, problem.prior, (0.5,))[0]

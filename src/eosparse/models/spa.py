@@ -40,7 +40,15 @@ _SMALLEST_PROBABILITY = 1e-300
 
 @dataclass(frozen=True)
 class Boxes:
-    """Centres (K × D), label probabilities (K × M) and feature weights (D) of K boxes."""
+    """Centres (K × D), label probabilities (K × M) and feature weights (D) of K boxes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = Boxes(np.array([[0.0], [9.0]]), np.eye(2), np.ones(1))
+    >>> boxes.distances(np.array([[1.0]])).tolist()
+    [[1.0, 64.0]]
+    """
 
     centers: FloatArray
     labels: FloatArray
@@ -235,7 +243,7 @@ class BoxLabelModel:
     >>> affiliations = np.repeat([[1.0, 0.0], [0.0, 1.0]], 10, axis=0)
     >>> classes = np.repeat([0, 1], 10)
     >>> classes[0] = 1  # a wrong label
-    >>> rows = LabelledRows(affiliations, classes, np.full(20, 0.05))
+    >>> rows = LabelledRows(affiliations, classes, np.ones(20))
     >>> model = BoxLabelModel(np.array([0.45, 0.55]))
     >>> start = solve_from_prior(model, rows)
     >>> start.round(2).tolist()
