@@ -12,7 +12,7 @@ from eosparse import EOSClassifier
 from eosparse.comparison.classifiers import area, logistic
 from eosparse.comparison.label_sets import available, split
 from eosparse.core import longest_plateau
-from eosparse.inference import estimate_label_noise, mean_area
+from eosparse.inference import compute_mean_auc, estimate_label_noise
 
 ALPHAS = (8.0, 4.0, 2.0, 1.0, 0.5, 0.25)
 _DATA = ("wdbc", "heart_failure", "neurons", "wine", "digits")
@@ -29,7 +29,7 @@ def by_noisy_cv(X, y):
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
         models = [logistic().fit(X[train], y[train]), *_fits(X[train], y[train])]
         ones = np.ones(len(test))
-        scores += [mean_area(m.predict_proba(X[test]), y[test], ones) for m in models]
+        scores += [compute_mean_auc(m.predict_proba(X[test]), y[test], ones) for m in models]
     best = int(np.argmax(scores))
     if best == 0:
         return logistic().fit(X, y)

@@ -1,5 +1,6 @@
 """scikit-learn's own checks, without expected failures."""
 
+import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import Ridge
@@ -23,7 +24,7 @@ from eosparse import (
         EOSDetector(covariance="diag", contamination=0.1),
         EOSDetector(shrinkage=0.2, contamination=0.1),
         SPAClassifier(),
-        SPAClassifier(4, alpha=None, affiliation="hard"),
+        SPAClassifier(4, alpha=np.inf, affiliation="hard"),
         SPAClassifier(4, alpha=1.0, temperature=1.0, epsilon_features=0.5),
         EOSClassifier(),
         EOSClassifier(alpha=1.0),

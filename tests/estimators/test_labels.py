@@ -1,4 +1,4 @@
-"""SPAClassifier, EOSClassifier and the label audit: what they promise to users."""
+"""SPAClassifier, EOSClassifier and find_label_issues: what they promise to users."""
 
 import pickle
 
@@ -9,7 +9,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -29,6 +29,7 @@ from eosparse import (
     Status,
     find_label_issues,
 )
+from eosparse.fitting.targets import is_regression_target
 
 
 def two_classes(n=300, d=4, flipped=0.2, gap=2.5, seed=0):
@@ -48,7 +49,7 @@ def two_classes(n=300, d=4, flipped=0.2, gap=2.5, seed=0):
 
 
 @pytest.mark.parametrize("affiliation", ["soft", "hard"])
-@pytest.mark.parametrize("alpha", [None, "auto", 1.0])
+@pytest.mark.parametrize("alpha", [np.inf, "auto", 1.0])
 def test_spa_learns_through_wrong_labels(affiliation, alpha):
     X, given, truth = two_classes(gap=3.5)
     spa = SPAClassifier(affiliation=affiliation, alpha=alpha).fit(X, given)
@@ -57,7 +58,7 @@ def test_spa_learns_through_wrong_labels(affiliation, alpha):
     assert (np.diff(spa.box_objective_history_) <= 1e-12).all()
     assert spa.weights_.sum() == pytest.approx(1.0)
     wrong = given != truth
-    if alpha is None:
+    if alpha == np.inf:
         np.testing.assert_allclose(spa.weights_, 1 / 300)
         assert spa.alpha_ == np.inf
     else:
@@ -88,9 +89,9 @@ def test_boxes_are_reported_in_the_users_units():
 
 def test_learned_feature_weights_prefer_what_boxes_explain():
     X, given, _ = two_classes(d=10, flipped=0.0, gap=6.0)
-    plain = SPAClassifier(2, alpha=None).fit(X, given)
+    plain = SPAClassifier(2, alpha=np.inf).fit(X, given)
     np.testing.assert_allclose(plain.feature_weights_, 0.1)
-    sparse = SPAClassifier(2, alpha=None, epsilon_label=1.0, epsilon_features=0.2).fit(X, given)
+    sparse = SPAClassifier(2, alpha=np.inf, epsilon_label=1.0, epsilon_features=0.2).fit(X, given)
     assert sparse.feature_weights_.sum() == pytest.approx(1.0)
     assert set(np.argsort(-sparse.feature_weights_)[:2]) == {0, 1}
 
@@ -155,7 +156,7 @@ def test_doubtful_rows_lose_weight_around_any_learner(name):
     assert robust.errors_.shape == robust.weights_.shape == (300,)
 
 
-def test_weights_that_no_held_out_row_has_tried_are_not_used():
+def test_weights_that_do_not_help_held_out_rows_are_not_used():
     """Where the first weighted pass is not kept, the model is the plain one."""
     X, y = load_breast_cancer(return_X_y=True)
     robust = EOSClassifier(GaussianNB()).fit(X, y)
@@ -196,7 +197,7 @@ def test_a_learner_that_memorises_is_judged_out_of_fold():
     np.testing.assert_allclose(blind.weights_, 1 / 300)
 
 
-def test_one_simplex_may_lose_a_class_and_says_so():
+def test_one_simplex_may_lose_a_class_and_warns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
     y = (np.arange(400) < 40).astype(int)
@@ -296,6 +297,38 @@ def test_the_audit_of_a_regression_target():
         flagged
     ) == 15 else None
     assert issues.noise_rates["all"] == pytest.approx(0.05, abs=0.02)
+
+
+def test_many_whole_numbers_are_a_regression_target():
+    X, y = load_diabetes(return_X_y=True)  # 214 distinct whole numbers
+    assert find_label_issues(X, y).is_regression
+    assert not find_label_issues(X, y > 100).is_regression
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_regression"),
+    [
+        (["a", "b"], False),
+        ([True, False], False),
+        (np.arange(500) % 20, False),
+        (np.arange(500) % 21, False),
+        (np.arange(400) % 21, True),
+        (np.arange(500) % 21 + 0.5, True),
+        (np.arange(500) % 20 + 0.5, False),
+        (np.linspace(0.0, 1.0, 15), True),
+        (pd.Series([1, 2, 3] * 20, dtype="Int64"), False),
+        (pd.Series(np.linspace(0.0, 1.0, 60), dtype="Float64"), True),
+    ],
+)
+def test_one_rule_tells_targets_from_classes(labels, is_regression):
+    assert is_regression_target(labels) == is_regression
+
+
+def test_a_few_numbers_with_decimals_need_a_task():
+    X, given, _ = two_classes()
+    with pytest.raises(ValueError, match=r"only 2 distinct ones\. Pass task='regression'"):
+        find_label_issues(X, given + 0.5)
+    assert find_label_issues(X, given + 0.5, task="regression").is_regression
 
 
 def test_clean_labels_raise_few_suspicions():
@@ -473,7 +506,7 @@ def test_votes_pass_weights_on():
 def test_constant_columns_get_no_feature_weight():
     X, given, _ = two_classes()
     with_ones = np.column_stack([X, np.ones(300)])
-    spa = SPAClassifier(8, alpha=None, epsilon_features=0.2).fit(with_ones, given)
+    spa = SPAClassifier(8, alpha=np.inf, epsilon_features=0.2).fit(with_ones, given)
     assert spa.feature_weights_[-1] == 0.0
     assert np.isfinite(spa.box_centers_).all()
 

@@ -61,6 +61,32 @@ def test_the_answer_is_welsch_regression_at_its_own_scale():
     np.testing.assert_allclose(direct[:3], robust.estimator_.coef_, atol=1e-4)
 
 
+def test_alpha_is_in_units_of_the_loss_at_the_scale():
+    """As in a classifier, w ∝ exp(-g/α), where g is minus a log-likelihood."""
+    X, y, _ = spoilt(p=0.1)
+    robust = EOSRegressor(alpha=1.5).fit(X, y)
+    losses = np.square((y - robust.predictions_) / robust.scale_) / 2
+    weights = np.exp(-losses / robust.alpha_)
+    np.testing.assert_allclose(robust.weights_, weights / weights.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+@pytest.mark.parametrize("learner", [LinearRegression(), DecisionTreeRegressor(random_state=0)])
+def test_an_infinite_alpha_is_the_plain_regressor(loss, learner):
+    X, y, _ = spoilt()
+    robust = EOSRegressor(learner, np.inf, loss=loss).fit(X, y)
+    np.testing.assert_allclose(robust.weights_, 1 / 300)
+    np.testing.assert_allclose(robust.predict(X), learner.fit(X, y).predict(X))
+    assert robust.status_ is Status.CONVERGED
+
+
+def test_fits_are_counted():
+    X, y, _ = spoilt()
+    assert EOSRegressor(start="plain").fit(X, y).n_fits_ <= 9
+    tree = EOSRegressor(DecisionTreeRegressor(random_state=0), start="plain").fit(X, y)
+    assert tree.n_fits_ == 1 + 2 * 5 + 1  # in sample, two passes of five folds, the last one
+
+
 def test_prior_weights_count_rows():
     X, y, _ = spoilt(n=120)
     copies = np.random.default_rng(1).integers(0, 3, 120)

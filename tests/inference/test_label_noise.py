@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from eosparse.inference import (
-    area_under_curve,
+    compute_auc,
+    compute_mean_auc,
     estimate_label_noise,
     explain_labels,
-    mean_area,
-    most_likely_wrong,
+    flag_wrong_labels,
 )
 
 
@@ -21,15 +21,15 @@ def test_the_area_is_that_of_scikit_learn(seed):
     scores, mass = rng.integers(0, 6, 40).astype(float), rng.uniform(0.1, 3, 40)
     truth = rng.permutation(np.arange(40) < 15)
     expected = roc_auc_score(truth, scores, sample_weight=mass)
-    assert area_under_curve(truth, scores, mass) == pytest.approx(expected)
+    assert compute_auc(truth, scores, mass) == pytest.approx(expected)
 
 
 def test_the_mean_area_is_that_of_scikit_learn():
     rng = np.random.default_rng(0)
     classes, probabilities = rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60)
     expected = roc_auc_score(classes, probabilities, multi_class="ovr", average="weighted")
-    assert mean_area(probabilities, classes, np.ones(60)) == pytest.approx(expected)
-    assert np.isnan(mean_area(probabilities, np.zeros(60, dtype=int), np.ones(60)))
+    assert compute_mean_auc(probabilities, classes, np.ones(60)) == pytest.approx(expected)
+    assert np.isnan(compute_mean_auc(probabilities, np.zeros(60, dtype=int), np.ones(60)))
 
 
 def simulated(rate, separation, n=20_000, seed=0):
@@ -62,8 +62,8 @@ def test_noise_of_one_class_is_found():
     np.testing.assert_allclose(noise.class_rates, [0.3 / 1.3, 0.0], atol=0.03)
 
 
-def test_overlap_is_told_from_noise():
-    """Equal disagreement, from overlap or from noise, asks for very different alphas."""
+def test_overlap_and_noise_are_distinguished():
+    """Equal disagreement, from overlap or from noise, leads to very different alphas."""
     overlapping = simulated(0.0, 2.0)
     noisy = simulated(0.16, 6.0)
     wrong = [np.mean(p.argmax(axis=1) != given) for p, given, _, _ in (overlapping, noisy)]
@@ -79,7 +79,7 @@ def test_overlap_is_told_from_noise():
 
 
 def learned(right, sharpness):
-    """Probabilities of a learner freed of wrong labels, more or less sure than it should be."""
+    """Probabilities of a learner that is more or less sure than it should be."""
     powers = np.column_stack([1 - right, right]) ** sharpness
     return powers / powers.sum(axis=1, keepdims=True)
 
@@ -100,19 +100,19 @@ def test_chances_of_being_wrong_are_calibrated(sharpness, rate):
         assert is_wrong[inside].mean() == pytest.approx(expected, abs=tolerance)
 
 
-def test_the_flagged_set_keeps_the_wanted_rate():
+def test_flagged_labels_keep_the_false_discovery_rate():
     _, given, truth, right = simulated(0.2, 3.0, seed=1)
-    flagged = most_likely_wrong(explain_labels(learned(right, 2.0), given).chances, 0.1)
+    flagged = flag_wrong_labels(explain_labels(learned(right, 2.0), given).chances, 0.1)
     assert 0.06 < (given == truth)[flagged].mean() < 0.13
     assert flagged.sum() > 1000
-    assert not most_likely_wrong(np.full(5, 0.5), 0.1).any()
+    assert not flag_wrong_labels(np.full(5, 0.5), 0.1).any()
 
 
 def test_a_few_wrong_labels_are_found():
     """One in a hundred: too few to read a rate from some rows alone."""
     _, given, truth, right = simulated(0.0, 6.0, n=300)
     given[[3, 50, 200]] = 1 - truth[[3, 50, 200]]
-    flagged = most_likely_wrong(explain_labels(learned(right, 1.0), given).chances, 0.1)
+    flagged = flag_wrong_labels(explain_labels(learned(right, 1.0), given).chances, 0.1)
     assert np.flatnonzero(flagged).tolist() == [3, 50, 200]
 
 
@@ -125,6 +125,6 @@ def test_one_pair_of_classes_confused_is_found():
     given = np.where((truth == 1) & (rng.uniform(size=3000) < 0.3), 4, truth)
     explained = explain_labels(probabilities, given)
     assert explained.matrix[1, 4] == pytest.approx(0.3, abs=0.05)
-    flagged = most_likely_wrong(explained.chances, 0.1)
+    flagged = flag_wrong_labels(explained.chances, 0.1)
     assert (given != truth)[flagged].mean() > 0.9
     assert flagged[given != truth].mean() > 0.9

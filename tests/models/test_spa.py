@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from eosparse import SPAClassifier
 from eosparse.core import Status, alternate, fold_blocks, solve_from_prior, visit
 from eosparse.fitting import spa_fit
-from eosparse.models import Boxes, BoxLabelModel, SPAModel, bisected, box_sums
+from eosparse.models import Boxes, BoxLabelModel, SPAModel, bisect_rows, sum_boxes
 from eosparse.rows import Labelled, LabelledRows
 
 
@@ -23,7 +23,7 @@ def started(values, classes, model, k, seed=0):
     shape = (k, len(model.class_shares))
     first = rng.integers(0, k, len(values))
     share = np.full(len(values), 1 / len(values))
-    return model.solve(box_sums(Labelled(values, classes), share, first, shape))
+    return model.solve(sum_boxes(Labelled(values, classes), share, first, shape))
 
 
 @settings(max_examples=25, deadline=None)
@@ -39,7 +39,7 @@ def test_every_step_descends(seed, k, epsilon_label, epsilon_features, alpha):
     model = SPAModel(4, np.bincount(classes) / 60, epsilon_label, epsilon_features)
     rows = LabelledRows(values, classes, np.ones(60))
     start = started(values, classes, model, k, seed)
-    for part in (rows, rows.by_class()):
+    for part in (rows, rows.group_by_class()):
         result = alternate(model, part, alpha, start, max_iter=200)
         assert result.status is not Status.COLLAPSED
         assert (np.diff(result.objective_history) <= 1e-9).all()
@@ -51,7 +51,7 @@ def test_the_fit_minimises_the_weighted_error_for_given_affiliations():
     theta = started(values, classes, model, 5)
     block, weights = Labelled(values, classes), np.random.default_rng(1).dirichlet(np.ones(200))
     boxes = model.affiliations(block, theta)
-    best = model.solve(box_sums(block, weights, boxes, theta.labels.shape))
+    best = model.solve(sum_boxes(block, weights, boxes, theta.labels.shape))
 
     def cost(theta):
         own = model._costs(block, theta)[np.arange(200), boxes]
@@ -97,7 +97,7 @@ def test_blocks_in_any_split_agree_with_the_whole(cuts):
 def test_empty_boxes_are_dropped():
     values, classes = labelled()
     model = SPAModel(4, np.bincount(classes) / 200, 0.5)
-    sums = box_sums(Labelled(values, classes), np.ones(200), np.zeros(200, dtype=int), (3, 3))
+    sums = sum_boxes(Labelled(values, classes), np.ones(200), np.zeros(200, dtype=int), (3, 3))
     assert model.solve(sums).centers.shape == (1, 4)
 
 
@@ -111,22 +111,22 @@ def test_labels_of_boxes_descend_and_are_means(seed, alpha):
     start = solve_from_prior(model, LabelledRows(affiliations, classes, np.full(80, 1 / 80)))
     means = np.stack([affiliations[classes == m].sum(axis=0) for m in range(3)], axis=1)
     np.testing.assert_allclose(start, means / means.sum(axis=1, keepdims=True), atol=0.01)
-    result = alternate(model, rows.by_class(), alpha, start)
+    result = alternate(model, rows.group_by_class(), alpha, start)
     assert (np.diff(result.objective_history) <= 1e-10).all()
 
 
 def test_bisection_does_not_depend_on_order_or_repetition():
     rng = np.random.default_rng(0)
     values, copies = rng.normal(size=(60, 3)), rng.integers(0, 4, 60)
-    weighted = bisected(values, copies.astype(float), 7)
+    weighted = bisect_rows(values, copies.astype(float), 7)
     repeated = np.repeat(values, copies, axis=0)[rng.permutation(copies.sum())]
-    again = bisected(repeated, np.ones(len(repeated)), 7)
+    again = bisect_rows(repeated, np.ones(len(repeated)), 7)
     np.testing.assert_allclose(np.sort(weighted, axis=0), np.sort(again, axis=0), atol=1e-9)
 
 
 def test_bisection_stops_where_rows_no_longer_differ():
     values = np.repeat([[0.0, 0.0], [1.0, 5.0]], 10, axis=0)
-    assert len(bisected(values, np.ones(20), 6)) == 2
+    assert len(bisect_rows(values, np.ones(20), 6)) == 2
 
 
 def test_large_tables_are_prepared_block_by_block(monkeypatch):

@@ -47,7 +47,7 @@ def test_curves_are_means_with_intervals(ax):
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
-    """A classifier that notes the labels it is given, and says one of them."""
+    """A classifier that records the labels it is given, and predicts the first class."""
 
     seen: ClassVar[list] = []
 
@@ -60,7 +60,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
         return np.repeat(self.classes_[0], len(X))
 
 
-def test_labels_are_spoilt_as_asked(ax):
+def test_the_given_share_of_labels_is_replaced(ax):
     Recorder.seen = []
     y = np.array(["a", "b", "c", "c"] * 30)
     X = np.arange(120.0)[:, None]
@@ -109,7 +109,7 @@ def test_flagged_labels_are_counted(ax):
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b", "c"]
 
 
-def test_an_audit_is_drawn_as_it_is(ax):
+def test_flagged_labels_of_an_audit_are_drawn(ax):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = np.where(X[:, 0] > 0, 1, 0)

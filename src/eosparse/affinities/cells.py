@@ -16,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from eosparse.affinities.pairs import Nearest
 from eosparse.core import BoolArray, FloatArray, IntArray
-from eosparse.models.box_starts import bisected
+from eosparse.models.box_starts import bisect_rows
 from eosparse.rows import spread_out
 
 # With fewer rows, or in so few columns that trees are used, a plain search is as fast.
@@ -41,7 +41,7 @@ class Cells:
     def of(cls, rows: FloatArray) -> Cells:
         """Cut rows into cells around the means of boxes of a sample."""
         sample = rows[spread_out(len(rows), _SAMPLE)]
-        centres = bisected(sample, np.ones(len(sample)), _CELLS)
+        centres = bisect_rows(sample, np.ones(len(sample)), _CELLS)
         distances = pairwise_distances(rows, centres)
         cell = distances.argmin(axis=1)
         radii = np.zeros(len(centres))

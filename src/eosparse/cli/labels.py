@@ -101,16 +101,9 @@ def audited(
 
 
 def _is_regression(cells: pd.Series[Any], task: Task) -> bool:
-    """Tell a target of a regression: numbers with decimals, or many different ones."""
-    from pandas.api import types
+    from eosparse.fitting.targets import is_regression_target
 
-    if task is not Task.auto:
-        return task is Task.regression
-    if types.is_bool_dtype(cells) or not types.is_numeric_dtype(cells):
-        return False
-    distinct = cells.nunique()
-    has_decimals = bool((cells % 1 != 0).any())
-    return distinct > 20 and (has_decimals or distinct > 0.05 * len(cells))
+    return is_regression_target(cells) if task is Task.auto else task is Task.regression
 
 
 def _labels(cells: pd.Series[Any], is_regression: bool) -> Any:

@@ -66,7 +66,7 @@ def clean_learning() -> Any:
 
 _C = tuple(np.logspace(-4, 1, 6))
 FAST: dict[str, Callable[[], Any]] = {
-    "SPA": lambda: SPAClassifier(alpha=None),
+    "SPA": lambda: SPAClassifier(alpha=np.inf),
     "EOS+SPA": SPAClassifier,
     "LogReg": logistic,
     "EOS(LogReg)": lambda: EOSClassifier(logistic()),

@@ -1,4 +1,4 @@
-"""What a fitted estimator says of itself in a notebook."""
+"""The summary of a fitted estimator in a notebook."""
 
 from __future__ import annotations
 
@@ -9,35 +9,52 @@ import numpy as np
 
 
 class SummaryMixin:
-    """Put a short summary above scikit-learn's diagram, once there is something to say.
+    """Put a short summary above scikit-learn's diagram of a fitted estimator.
 
-    Goes before `BaseEstimator` among the bases; the class has a method `_summary`.
+    List it before `BaseEstimator` among the bases, and define `_summary`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse import EOSRegressor
+    >>> X = np.arange(20.0)[:, None]
+    >>> "<th" in EOSRegressor()._repr_html_()
+    False
+    >>> "alpha</th>" in EOSRegressor().fit(X, 2 * X[:, 0])._repr_html_()
+    True
     """
 
     def _summary(self) -> list[tuple[str, str]]:
-        """Return what to say, as names and values; nothing before the fit."""
+        """Return names and values to show; an empty list before the fit."""
         raise NotImplementedError
 
     def _html_repr(self) -> str:
         diagram: str = super()._html_repr()  # type: ignore[misc]
-        said = self._summary()
-        if not said:
+        summary = self._summary()
+        if not summary:
             return diagram
         lines = "".join(
             f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
-            for name, value in said
+            for name, value in summary
         )
         return f"<table>{lines}</table>{diagram}"
 
 
-def weights_summary(estimator: Any) -> list[tuple[str, str]]:
-    """Say how many rows lost most of their weight; nothing before the fit."""
+def summarise_weights(estimator: Any) -> list[tuple[str, str]]:
+    """Return how many rows lost most of their weight; nothing before the fit.
+
+    Examples
+    --------
+    >>> from eosparse import EOSRegressor
+    >>> summarise_weights(EOSRegressor())
+    []
+    """
     weights = getattr(estimator, "weights_", None)
     if weights is None:
         return []
     low = int((weights * len(weights) < 0.5 * weights.sum()).sum())
     return [
-        ("rows", f"{len(weights):,}, of which {low:,} keep less than half of an equal weight"),
+        ("rows", f"{len(weights):,}, of which {low:,} have less than half of an equal weight"),
         ("alpha", f"{estimator.alpha_:.4g}"),
     ]
 

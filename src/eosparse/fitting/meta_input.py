@@ -1,24 +1,106 @@
-"""Input of estimators that wrap others: checked, but left as the inner one wants it."""
+"""Input of estimators that wrap others: checked, but left as the inner estimator expects it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
-from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
 from eosparse.core import FloatArray, IntArray
 
 
-def checked_rows(outer: Any, X: Any, inner: Any, *, reset: bool) -> Any:
-    """Return X, as an array if it is one; frames and texts reach the inner estimator untouched."""
+@dataclass(frozen=True)
+class PresentRows:
+    """The rows that have a prior weight, and their places among all rows.
+
+    Attributes
+    ----------
+    X : array-like of shape (n_present, n_features)
+        The rows.
+    prior : array of shape (n_present,)
+        Their prior weights.
+    numbers : array of shape (n_present,)
+        Their places among all rows.
+    n_rows : int
+        Number of all rows.
+    """
+
+    X: Any
+    prior: FloatArray
+    numbers: IntArray
+    n_rows: int
+
+    def scatter(self, values: FloatArray, otherwise: float) -> FloatArray:
+        """Put one value per present row in its place among all rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rows = PresentRows(np.eye(2), np.ones(2), np.array([0, 2]), 3)
+        >>> rows.scatter(np.array([0.5, 0.7]), otherwise=0.0).tolist()
+        [0.5, 0.0, 0.7]
+        """
+        placed = np.full((self.n_rows, *values.shape[1:]), otherwise)
+        placed[self.numbers] = values
+        return placed
+
+
+def select_present_rows(
+    outer: Any, inner: Any, X: Any, y: Any, sample_weight: ArrayLike | None
+) -> PresentRows:
+    """Check rows and prior weights, and leave out the rows without weight.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from eosparse import EOSRegressor
+    >>> rows = select_present_rows(EOSRegressor(), Ridge(), [[1.0], [2.0]], [0, 1], [1, 0])
+    >>> rows.X.tolist(), rows.numbers.tolist()
+    ([[1.0]], [0])
+    """
+    X = check_rows(outer, X, inner, reset=True)
+    check_consistent_length(X, y)
+    prior = check_prior(sample_weight, X)
+    numbers = np.flatnonzero(prior > 0)
+    present = X if len(numbers) == len(prior) else take_rows(X, numbers)
+    return PresentRows(present, prior[numbers], numbers, len(prior))
+
+
+def check_rows(outer: Any, X: Any, inner: Any, *, reset: bool) -> Any:
+    """Return X as an array, or as it is if it is a data frame or text.
+
+    Parameters
+    ----------
+    outer, inner : estimator
+        The estimator that is called, and the one it wraps.
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    reset : bool
+        Whether to store the number and names of the columns, as `fit` does, or to check them.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from eosparse import EOSRegressor
+    >>> check_rows(EOSRegressor(), [[1.0], [2.0]], Ridge(), reset=True).shape
+    (2, 1)
+    """
     if reset and _num_samples(X) < 2:
         raise ValueError(f"n_samples={_num_samples(X)}: at least two rows are needed.")
-    if not get_tags(_first(inner)).input_tags.two_d_array:
-        return X  # texts, one per row
+    if not get_tags(_get_first_step(inner)).input_tags.two_d_array:
+        return X  # text, one string per row
     if hasattr(X, "columns"):
         validate_data(outer, X, reset=reset, skip_check_array=True)
         return X
@@ -29,34 +111,56 @@ def checked_rows(outer: Any, X: Any, inner: Any, *, reset: bool) -> Any:
         reset=reset,
         accept_sparse=["csr", "csc"] if tags.sparse else False,
         dtype=None,
-        ensure_all_finite=False,  # the inner estimator may know what to do with gaps
+        ensure_all_finite=False,  # the inner estimator may accept missing values
     )
 
 
-def checked_prior(sample_weight: ArrayLike | None, X: Any) -> FloatArray:
-    """Return the prior weights of the rows."""
+def check_prior(sample_weight: ArrayLike | None, X: Any) -> FloatArray:
+    """Return the prior weights of the rows, as numbers of rows.
+
+    Weights that sum to less than the number of rows they are given to are taken as relative.
+
+    Examples
+    --------
+    >>> check_prior([0.5, 0.25, 0.25], [[1], [2], [3]]).tolist()
+    [1.5, 0.75, 0.75]
+    >>> check_prior([2, 0, 1], [[1], [2], [3]]).tolist()
+    [2.0, 0.0, 1.0]
+    """
     prior: FloatArray = _check_sample_weight(
         sample_weight, np.empty((_num_samples(X), 1)), dtype=np.float64, ensure_non_negative=True
     )
-    return as_row_counts(prior)
-
-
-def as_row_counts(prior: FloatArray) -> FloatArray:
-    """Weights count rows; those that sum to less than the rows they are given to are relative."""
     n_present = np.count_nonzero(prior)
     return prior * (n_present / prior.sum()) if prior.sum() < n_present else prior
 
 
-def spread(values: FloatArray, present: IntArray, n_rows: int, otherwise: float) -> FloatArray:
-    """Put what belongs to the rows that count in their places among all rows."""
-    placed = np.full((n_rows, *values.shape[1:]), otherwise)
-    placed[present] = values
-    return placed
+def check_target_is_given(estimator: Any, y: Any) -> None:
+    """Raise if y is None, in the words that scikit-learn expects.
+
+    Examples
+    --------
+    >>> from eosparse import EOSClassifier
+    >>> check_target_is_given(EOSClassifier(), [0, 1])
+    """
+    if y is None:
+        name = estimator.__class__.__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
 
 
-def check_labels(y: Any) -> None:
-    """Missing and infinite labels are named by their row, whatever their type."""
-    labels = np.asarray(y)
+def check_labels(estimator: Any, y: Any) -> Any:
+    """Return class labels as an array; missing and infinite ones are named by their row.
+
+    Examples
+    --------
+    >>> from eosparse import EOSClassifier
+    >>> check_labels(EOSClassifier(), ["a", "b"]).tolist()
+    ['a', 'b']
+    >>> check_labels(EOSClassifier(), ["a", None])
+    Traceback (most recent call last):
+    ValueError: Input y contains NaN or None, first in row 1: a label is missing. Leave out the ...
+    """
+    check_target_is_given(estimator, y)
+    labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f" and np.isinf(labels).any():
         row = np.flatnonzero(np.isinf(labels))[0]
         raise ValueError(f"Input y contains infinity, first in row {row}.")
@@ -66,6 +170,45 @@ def check_labels(y: Any) -> None:
             f"Input y contains NaN or None, first in row {missing[0]}: a label is missing. Leave "
             "out the rows without a label."
         )
+    check_classification_targets(labels)
+    return labels
+
+
+def take_rows(X: Any, rows: IntArray) -> Any:
+    """Return some rows of an array, a data frame or a sparse matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take_rows(np.array([[1], [2], [3]]), np.array([0, 2])).tolist()
+    [[1], [3]]
+    """
+    return _safe_indexing(X, rows)
+
+
+def get_last_step(estimator: Any) -> Any:
+    """Return the last step of a pipeline or of a fitted search, or the estimator itself.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> get_last_step(make_pipeline(StandardScaler(), Ridge()))
+    Ridge()
+    """
+    if isinstance(estimator, Pipeline):
+        return get_last_step(estimator.steps[-1][1])
+    best = getattr(estimator, "best_estimator_", None)
+    return estimator if best is None else get_last_step(best)
+
+
+def _get_first_step(estimator: Any) -> Any:
+    """Return the step that sees the rows first."""
+    if isinstance(estimator, Pipeline):
+        return _get_first_step(estimator.steps[0][1])
+    is_search = hasattr(estimator, "cv") and hasattr(estimator, "estimator")
+    return _get_first_step(estimator.estimator) if is_search else estimator
 
 
 def _is_missing(label: object) -> bool:
@@ -73,19 +216,3 @@ def _is_missing(label: object) -> bool:
         return label is None or bool(label != label)
     except TypeError:
         return True  # pandas' NA has no truth value
-
-
-def last_step(estimator: Any) -> Any:
-    """Return what a pipeline or a fitted search ends in."""
-    if isinstance(estimator, Pipeline):
-        return last_step(estimator.steps[-1][1])
-    best = getattr(estimator, "best_estimator_", None)
-    return estimator if best is None else last_step(best)
-
-
-def _first(estimator: Any) -> Any:
-    """Return what sees the rows first."""
-    if isinstance(estimator, Pipeline):
-        return _first(estimator.steps[0][1])
-    is_search = hasattr(estimator, "cv") and hasattr(estimator, "estimator")
-    return _first(estimator.estimator) if is_search else estimator

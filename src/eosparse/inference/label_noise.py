@@ -1,9 +1,9 @@
 """From held-out class probabilities to a statement about the labels.
 
-Wrong labels and classes that overlap both make a learner disagree with the labels it is given. What
-tells them apart is where it disagrees: overlapping classes where the learner is unsure, wrong
+Wrong labels and overlapping classes both make a learner disagree with the labels it is given. They
+differ in where it disagrees: with overlapping classes where the learner is unsure, with wrong
 labels everywhere alike. So the noise rate is read from the half of the rows of each predicted class
-of which the learner is most confident, and the overlap from what the other half has in excess.
+of which the learner is most confident, and the overlap from the excess in the other half.
 """
 
 from __future__ import annotations
@@ -15,11 +15,28 @@ from scipy.optimize import isotonic_regression, minimize_scalar
 
 from eosparse.core import BoolArray, FloatArray, IntArray, weighted_quantiles
 
-# A noise rate beyond these cannot be told from them: no row was wrong, or labels say nothing.
+# Limits of the noise rate. Below 1 in 500, a few hundred rows cannot distinguish it from zero, and
+# alpha is 6 already; towards 0.5, two classes say nothing, and alpha would fall to zero.
 _SMALLEST_RATE, _LARGEST_RATE = 0.002, 0.45
+# At 0.5 the classes are the same and alpha would be infinite; at 0.45 it is ten times as large.
 _LARGEST_OVERLAP = 0.45
-# Rows that draw the noise of a class towards the mean.
+# Less confidence than this left by the noise cannot be read: the overlap is divided by it.
+_SMALLEST_CONTRAST = 0.05
+# Pseudo-rows that pull the noise of a class towards the mean: they matter for classes with a few
+# rows only.
 _PSEUDO_ROWS = 5.0
+# `explain_labels` first assumes this much noise. It must be positive: no noise stays no noise.
+_FIRST_RATE = 0.05
+# One probability of zero must not rule out a class, whatever the sharpness.
+_SMALLEST_PROBABILITY = 1e-9
+# Of the logarithm of the sharpness: from 1/20, almost all overlap, to 12, almost none.
+_SHARPNESS_RANGE = (-3.0, 2.5)
+# `explain_labels` stops when no chance in the noise matrix changes by more than this, which is far
+# below its standard error, or after this many rounds.
+_SETTLED = 1e-6
+_MOST_ROUNDS = 60
+# Keeps logarithms and quotients finite.
+_TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -35,8 +52,14 @@ class LabelNoise:
     matrix : array of shape (n_classes, n_classes)
         Chance that a row of each class (line) is given each label (column).
     overlap : float
-        Error rate of the learner on the half of the rows it is less sure of, freed of the noise,
-        less its standard error.
+        Error rate of the learner on the half of the rows it is less sure of, corrected for the
+        noise, minus its standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> LabelNoise(0.2, np.array([0.2, 0.2]), np.eye(2), overlap=0.0).gap  # log(0.8 / 0.2)
+    1.3862943611198906
     """
 
     rate: float
@@ -50,17 +73,17 @@ class LabelNoise:
 
         Where labels are wrong at a rate ρ, the errors -log P(y|x) of a right and of a wrong label
         of two classes differ by log((1-ρ)/ρ) at most. With α of that size a wrong label starts
-        with 1/e of the weight of a right one, and falls further as the fit improves. Without noise
-        α grows beyond bounds: ordinary learning.
+        with 1/e of the weight of a right one, and falls further as the fit improves. With less
+        noise α grows, and learning becomes ordinary.
         """
         rate = float(np.clip(self.rate, _SMALLEST_RATE, _LARGEST_RATE))
         return float(np.log((1 - rate) / rate))
 
     @property
     def cautious_gap(self) -> float:
-        """The same, enlarged where classes are many or overlap.
+        """The same, larger if there are many classes or if they overlap.
 
-        Wrong labels spread over M - 1 classes, so that each is the rarer, and the gap wider by
+        Wrong labels spread over M - 1 classes, which makes each of them rarer and the gap wider by
         log(M - 1); and a row between two classes is not wrong.
         """
         n_classes = len(self.class_rates)
@@ -85,22 +108,32 @@ def estimate_label_noise(
     Returns
     -------
     LabelNoise
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> probabilities = np.tile([0.9, 0.1], (10, 1))
+    >>> given = np.array([0] * 8 + [1] * 2)  # two labels contradict the learner
+    >>> estimate_label_noise(probabilities, given, np.ones(10)).rate
+    0.2
     """
     n_classes = probabilities.shape[1]
     predicted = probabilities.argmax(axis=1)
     is_wrong = predicted != classes
-    is_sure = _surer_half(probabilities.max(axis=1), predicted, prior)
-    rate, error = _share(is_wrong, prior * is_sure)
-    rest, rest_error = _share(is_wrong, prior * ~is_sure)
+    is_sure = _mark_surer_half(probabilities.max(axis=1), predicted, prior)
+    rate, error = _measure_share(is_wrong, prior * is_sure)
+    rest, rest_error = _measure_share(is_wrong, prior * ~is_sure)
     excess = max(rest - rate - np.hypot(error, rest_error), 0.0)
-    scale = max(1 - rate * n_classes / (n_classes - 1), 0.05)
-    given = (classes == c for c in range(n_classes))
-    rates = [_share(is_wrong, prior * (is_sure & mine), otherwise=rate)[0] for mine in given]
-    matrix = _noise_matrix(predicted, classes, prior * is_sure, rate, n_classes)
+    scale = max(1 - rate * n_classes / (n_classes - 1), _SMALLEST_CONTRAST)
+    rates = [
+        _measure_share(is_wrong, prior * (is_sure & (classes == label)), otherwise=rate)[0]
+        for label in range(n_classes)
+    ]
+    matrix = _estimate_noise_matrix(predicted, classes, prior * is_sure, rate, n_classes)
     return LabelNoise(rate, np.array(rates), matrix, min(excess / scale, 1.0))
 
 
-def _surer_half(confidence: FloatArray, predicted: IntArray, prior: FloatArray) -> BoolArray:
+def _mark_surer_half(confidence: FloatArray, predicted: IntArray, prior: FloatArray) -> BoolArray:
     """Mark the rows of each predicted class that are predicted with more confidence than most.
 
     Each class has its own half: where only one class is mislabelled, the learner is less sure of
@@ -114,19 +147,21 @@ def _surer_half(confidence: FloatArray, predicted: IntArray, prior: FloatArray) 
     return is_sure
 
 
-def _noise_matrix(
-    predicted: IntArray, classes: IntArray, mass: FloatArray, rate: float, n_classes: int
+def _estimate_noise_matrix(
+    predicted: IntArray, classes: IntArray, weights: FloatArray, rate: float, n_classes: int
 ) -> FloatArray:
-    """Shares of the given labels among the rows predicted as each class, drawn to the mean rate."""
-    even = _even_noise(rate, n_classes)
-    counts = np.bincount(predicted * n_classes + classes, mass, n_classes**2)
+    """Return the shares of given labels by predicted class, pulled towards the mean rate."""
+    even = _make_even_noise(rate, n_classes)
+    counts = np.bincount(predicted * n_classes + classes, weights, n_classes**2)
     filled = counts.reshape(n_classes, n_classes) + _PSEUDO_ROWS * even
     matrix: FloatArray = filled / filled.sum(axis=1, keepdims=True)
     return matrix
 
 
-def _share(is_wrong: BoolArray, weights: FloatArray, otherwise: float = 0.0) -> tuple[float, float]:
-    """Weighted share and its standard error; `otherwise` where no row has weight."""
+def _measure_share(
+    is_wrong: BoolArray, weights: FloatArray, otherwise: float = 0.0
+) -> tuple[float, float]:
+    """Return a weighted share and its standard error; `otherwise` if no row has weight."""
     total = float(weights.sum())
     if total == 0:
         return otherwise, 0.0
@@ -135,13 +170,14 @@ def _share(is_wrong: BoolArray, weights: FloatArray, otherwise: float = 0.0) -> 
 
 
 @dataclass(frozen=True)
-class Explained:
-    """Given labels explained by classes that overlap and by labels that are wrong.
+class LabelExplanation:
+    """Given labels explained by overlapping classes and by wrong labels.
 
-    A row of class k is given the label j with chance ``N_kj``; which class it is of, the learner
-    says, more or less surely than it is right: ``P(j | x) = Σ_k p_k(x)^s N_kj / Σ_k p_k(x)^s``.
-    Sharpness s and noise N are those of the largest likelihood. A small s takes disagreement for
-    overlap, noise takes it for mistakes; the confident rows tell which.
+    A row of class k is given the label j with chance ``N_kj``. Its class follows the learner's
+    probabilities, which may be too sure or not sure enough:
+    ``P(j | x) = Σ_k p_k(x)^s N_kj / Σ_k p_k(x)^s``. Sharpness s and noise N maximise the
+    likelihood. A small s explains disagreement by overlap, noise explains it by mistakes; the
+    confident rows decide between them.
 
     Attributes
     ----------
@@ -163,8 +199,8 @@ class Explained:
 
 def explain_labels(
     probabilities: FloatArray, classes: IntArray, matrix: FloatArray | None = None
-) -> Explained:
-    """Find sharpness and noise that explain the given labels best.
+) -> LabelExplanation:
+    """Find the sharpness and the noise that explain the given labels best.
 
     Parameters
     ----------
@@ -173,11 +209,11 @@ def explain_labels(
     classes : array of shape (n_samples,)
         Given class of each row, as a number from 0.
     matrix : array of shape (n_classes, n_classes), optional
-        A guess of the noise; a little noise is tried anyway.
+        A first guess of the noise, beside that of a little noise for all classes.
 
     Returns
     -------
-    Explained
+    LabelExplanation
 
     Examples
     --------
@@ -190,65 +226,60 @@ def explain_labels(
     (7, True)
     """
     n_classes = probabilities.shape[1]
-    guesses = [_even_noise(_FIRST_RATE, n_classes)] + ([] if matrix is None else [matrix])
+    guesses = [_make_even_noise(_FIRST_RATE, n_classes)] + ([] if matrix is None else [matrix])
     logs = np.log(np.clip(probabilities, _SMALLEST_PROBABILITY, 1.0))
-    return min((_explained(logs, classes, guess) for guess in guesses), key=lambda e: e.misfit)
+    fits = (_fit_explanation(logs, classes, guess) for guess in guesses)
+    return min(fits, key=lambda explanation: explanation.misfit)
 
 
-_FIRST_RATE = 0.05
-_SMALLEST_PROBABILITY = 1e-9
-_SHARPNESS_RANGE = (-3.0, 2.5)  # of its logarithm
-_MOST_ROUNDS = 60
-
-
-def _explained(logs: FloatArray, classes: IntArray, matrix: FloatArray) -> Explained:
-    """Alternate the sharpness and the noise, each best for the other."""
+def _fit_explanation(logs: FloatArray, classes: IntArray, matrix: FloatArray) -> LabelExplanation:
+    """Alternate between the best sharpness and the best noise."""
     rows = np.arange(len(classes))
     for _ in range(_MOST_ROUNDS):
 
         def misfit(log_sharpness: float, matrix: FloatArray = matrix) -> float:
-            joint = _sharpened(logs, float(np.exp(log_sharpness))) * matrix[:, classes].T
-            return -float(np.log(np.maximum(joint.sum(axis=1), 1e-300)).sum())
+            joint = _sharpen(logs, float(np.exp(log_sharpness))) * matrix[:, classes].T
+            return -float(np.log(np.maximum(joint.sum(axis=1), _TINY)).sum())
 
         found = minimize_scalar(misfit, bounds=_SHARPNESS_RANGE, method="bounded")
-        joint = _sharpened(logs, float(np.exp(found.x))) * matrix[:, classes].T
-        shares = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
-        before, matrix = matrix, _noise_of_shares(shares, classes)
-        if np.abs(matrix - before).max() < 1e-6:
+        joint = _sharpen(logs, float(np.exp(found.x))) * matrix[:, classes].T
+        shares = joint / np.maximum(joint.sum(axis=1, keepdims=True), _TINY)
+        before, matrix = matrix, _estimate_noise_of_shares(shares, classes)
+        if np.abs(matrix - before).max() < _SETTLED:
             break
     chances: FloatArray = np.clip(1.0 - shares[rows, classes], 0.0, 1.0)
-    return Explained(float(np.exp(found.x)), matrix, chances, float(found.fun))
+    return LabelExplanation(float(np.exp(found.x)), matrix, chances, float(found.fun))
 
 
-def _sharpened(logs: FloatArray, sharpness: float) -> FloatArray:
+def _sharpen(logs: FloatArray, sharpness: float) -> FloatArray:
     scaled = sharpness * (logs - logs.max(axis=1, keepdims=True))
     powers = np.exp(scaled)
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def _noise_of_shares(shares: FloatArray, classes: IntArray) -> FloatArray:
-    """Noise matrix from the share of each class in each row, drawn to the mean rate."""
+def _estimate_noise_of_shares(shares: FloatArray, classes: IntArray) -> FloatArray:
+    """Return the noise matrix from the share of each class in each row."""
     n_classes = shares.shape[1]
     rate = 1.0 - float(shares[np.arange(len(classes)), classes].mean())
     counts = np.stack([np.bincount(classes, shares[:, k], n_classes) for k in range(n_classes)])
-    filled = counts + _PSEUDO_ROWS * _even_noise(rate, n_classes)
+    filled = counts + _PSEUDO_ROWS * _make_even_noise(rate, n_classes)
     matrix: FloatArray = filled / filled.sum(axis=1, keepdims=True)
     return matrix
 
 
-def _even_noise(rate: float, n_classes: int) -> FloatArray:
+def _make_even_noise(rate: float, n_classes: int) -> FloatArray:
     even = np.full((n_classes, n_classes), rate / (n_classes - 1))
     np.fill_diagonal(even, 1 - rate)
     return even
 
 
-def rising_with(doubt: FloatArray, chances: FloatArray) -> FloatArray:
-    """Make chances rise with the doubt of the model, changing them as little as that needs.
+def make_monotone(doubt: FloatArray, chances: FloatArray) -> FloatArray:
+    """Make chances rise with the doubt of the model, with the smallest change in squares.
 
     Examples
     --------
     >>> import numpy as np
-    >>> rising_with(np.array([0.9, 0.1, 0.5]), np.array([0.6, 0.0, 0.8])).tolist()
+    >>> make_monotone(np.array([0.9, 0.1, 0.5]), np.array([0.6, 0.0, 0.8])).tolist()
     [0.7, 0.0, 0.7]
     """
     order = np.argsort(doubt, kind="stable")
@@ -257,18 +288,29 @@ def rising_with(doubt: FloatArray, chances: FloatArray) -> FloatArray:
     return risen
 
 
-def most_likely_wrong(chances: FloatArray, fdr: float) -> BoolArray:
-    """Mark the largest set of most likely wrong rows whose expected share of right ones is ≤ fdr.
+def flag_wrong_labels(chances: FloatArray, fdr: float) -> BoolArray:
+    """Flag as many labels as possible so that about `fdr` of the flagged ones are right.
+
+    Parameters
+    ----------
+    chances : array of shape (n_samples,)
+        Chance that each label is wrong.
+    fdr : float
+        Expected share of right labels among those flagged, at most.
+
+    Returns
+    -------
+    array of bool, of shape (n_samples,)
 
     Examples
     --------
     >>> import numpy as np
-    >>> most_likely_wrong(np.array([0.99, 0.5, 0.95, 0.1]), 0.05).tolist()
+    >>> flag_wrong_labels(np.array([0.99, 0.5, 0.95, 0.1]), 0.05).tolist()
     [True, False, True, False]
     """
     order = np.argsort(-chances, kind="stable")
     expected = np.cumsum(1 - chances[order]) / np.arange(1, len(chances) + 1)
     count = int(np.searchsorted(expected, fdr, side="right"))
-    marked = np.zeros(len(chances), dtype=np.bool_)
-    marked[order[:count]] = True
-    return marked
+    is_flagged = np.zeros(len(chances), dtype=np.bool_)
+    is_flagged[order[:count]] = True
+    return is_flagged

@@ -1,7 +1,7 @@
 """Error functions g(x, θ), one model per file."""
 
 from eosparse.models.base import Attempt, ErrorMoments, TableModel, Wanted
-from eosparse.models.box_starts import bisected
+from eosparse.models.box_starts import bisect_rows
 from eosparse.models.cluster_starts import cluster_starts
 from eosparse.models.clusters import ClusterModel, ClusterSums
 from eosparse.models.custom import CustomModel, WeightedRows
@@ -15,13 +15,13 @@ from eosparse.models.efficiency import (
 from eosparse.models.fit import Fit
 from eosparse.models.gaussian import GaussianModel
 from eosparse.models.gaussian_search import StartSearch
-from eosparse.models.learner import Fitted, LearnerModel, NumberedRows, RowWeights
+from eosparse.models.learner import FittedLearner, LearnerModel, NumberedRows, RowWeights
 from eosparse.models.lengths import spatial_median, squared_distances
 from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
 from eosparse.models.mixture import Mixture, MixtureModel, MixtureMoments
 from eosparse.models.normal import Normal, SingularFitError
 from eosparse.models.shrinkage import effective_dimension, oas_shrinkage
-from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, box_sums
+from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, sum_boxes
 from eosparse.models.subspace import Plane, SubspaceModel
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "CustomModel",
     "ErrorMoments",
     "Fit",
-    "Fitted",
+    "FittedLearner",
     "GaussianModel",
     "LearnerModel",
     "Line",
@@ -54,8 +54,7 @@ __all__ = [
     "TableModel",
     "Wanted",
     "WeightedRows",
-    "bisected",
-    "box_sums",
+    "bisect_rows",
     "cluster_starts",
     "coupling_for_efficiency",
     "covariance_parameters",
@@ -66,4 +65,5 @@ __all__ = [
     "oas_shrinkage",
     "spatial_median",
     "squared_distances",
+    "sum_boxes",
 ]

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from eosparse.core import FloatArray, weighted_quantiles
-from eosparse.models.box_starts import bisected
+from eosparse.models.box_starts import bisect_rows
 from eosparse.models.lengths import squared_distances
 
 # Shares of the rows among which centres are looked for, densest first.
@@ -49,7 +49,7 @@ def cluster_starts(values: FloatArray, mass: FloatArray, n_clusters: int) -> Ite
     sparsity = _sparsity(values, mass, n_clusters)
     for share in _KEPT:
         kept = sparsity <= weighted_quantiles(sparsity, mass, (share,))[0]
-        yield bisected(values[kept], mass[kept], n_clusters)
+        yield bisect_rows(values[kept], mass[kept], n_clusters)
         yield _far_apart(values[kept], sparsity[kept], n_clusters, np.sqrt)
     # Where every row has its double, none is alone, and the distance itself decides.
     unit = np.maximum(sparsity, 1e-9 * float(sparsity.max()) or 1.0)

@@ -19,7 +19,7 @@ from eosparse.core import FloatArray, IntArray, check_whole
 from eosparse.models.base import TableModel
 from eosparse.models.cluster_starts import cluster_starts
 from eosparse.models.lengths import squared_distances
-from eosparse.models.spa import sums_by_class
+from eosparse.models.spa import sum_by_class
 from eosparse.rows import Sample, Table, take_sample
 
 
@@ -81,7 +81,7 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
         clusters = self.assign(block, theta)
         deviations = (block - theta[clusters]) * weights[:, None]
         mass = np.bincount(clusters, weights, len(theta)).astype(np.float64)
-        return ClusterSums(theta, mass, sums_by_class(deviations, clusters, len(theta)))
+        return ClusterSums(theta, mass, sum_by_class(deviations, clusters, len(theta)))
 
     def solve(self, statistics: ClusterSums) -> FloatArray:
         """Return the weighted means; an empty cluster stays where it is."""

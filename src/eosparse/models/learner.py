@@ -1,30 +1,40 @@
 """The error of any learner: how badly it predicts a row.
 
-The learner is a black box that fits weighted rows: θ is the fitted learner with the error of every
-row under it. Its fit may be penalised or random and errors may come from other folds, so that
-descent is not promised: a step that does not descend ends the alternation at the state before.
+The learner is a black box that is fitted to weighted rows: θ is the fitted learner together with
+the error of every row under it. The fit may be penalised or random, and errors may come from
+held-out rows, so descent is not guaranteed: a step that does not descend ends the alternation at
+the state before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from eosparse.core import ErrorModel, FloatArray, IntArray, Mergeable
 
-Learner = TypeVar("Learner")
-Part = TypeVar("Part", bound=Mergeable)
-
 
 @dataclass(frozen=True)
-class Fitted(Generic[Learner]):
-    """A fitted learner and the error of every row under it."""
+class FittedLearner:
+    """A fitted learner and the error of every row under it.
 
-    learner: Learner
+    Attributes
+    ----------
+    learner : estimator or None
+        The learner that was fitted to all rows; None if each fold has its own.
+    errors : array of shape (n_samples,)
+        Error of each row.
+    """
+
+    learner: Any
     errors: FloatArray
+
+
+Fit = TypeVar("Fit", bound=FittedLearner)
+Part = TypeVar("Part", bound=Mergeable)
 
 
 @dataclass(frozen=True)
@@ -45,25 +55,43 @@ class RowWeights:
 
 
 @dataclass(frozen=True)
-class LearnerModel(ErrorModel[IntArray, Fitted[Learner], RowWeights]):
-    """Error model around a function that fits a learner to weights of all rows.
+class LearnerModel(ErrorModel[IntArray, Fit, RowWeights]):
+    """Error model around a function that fits a learner to weighted rows.
 
     Attributes
     ----------
     fit : callable
-        From weights of all rows, summing to one, to the fitted learner and its errors.
+        Takes the weights of all rows, which sum to one, and returns a `FittedLearner`.
     n_rows : int
         Number of rows.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
+    is_exact : bool
+        Whether the weighted fit minimises the weighted error.
+
+    Examples
+    --------
+    A weighted mean as the learner: the row far away loses its weight.
+
+    >>> import numpy as np
+    >>> from eosparse.core import alternate
+    >>> from eosparse.models import FittedLearner, LearnerModel, NumberedRows
+    >>> x = np.array([1.0, 2.0, 3.0, 50.0])
+    >>> def fit(weights):
+    ...     mean = weights @ x / weights.sum()
+    ...     return FittedLearner(mean, np.abs(x - mean))
+    >>> rows = NumberedRows(np.arange(4), np.ones(4))
+    >>> result = alternate(LearnerModel(fit, 4), rows, 5.0, fit(np.full(4, 0.25)))
+    >>> bool(result.theta.learner < 3)
+    True
     """
 
-    fit: Callable[[FloatArray], Fitted[Learner]]
+    fit: Callable[[FloatArray], Fit]
     n_rows: int
     smallest_size: float = 2.0
     is_exact: bool = False
 
-    def errors(self, block: IntArray, theta: Fitted[Learner]) -> FloatArray:
+    def errors(self, block: IntArray, theta: Fit) -> FloatArray:
         """Return the error of each row of the block, given by number."""
         return theta.errors[block]
 
@@ -71,12 +99,12 @@ class LearnerModel(ErrorModel[IntArray, Fitted[Learner], RowWeights]):
         self,
         block: IntArray,
         weights: FloatArray,
-        theta: Fitted[Learner] | None = None,  # noqa: ARG002  # the protocol's signature
+        theta: Fit | None = None,  # noqa: ARG002  # the protocol's signature
     ) -> RowWeights:
-        """Keep the weights: a learner needs all of them at once."""
+        """Return the weights themselves: a learner needs all of them at once."""
         return RowWeights(block, weights)
 
-    def solve(self, statistics: RowWeights) -> Fitted[Learner]:
+    def solve(self, statistics: RowWeights) -> Fit:
         """Fit the learner to the weighted rows."""
         weights = np.zeros(self.n_rows)
         weights[statistics.rows] = statistics.weights

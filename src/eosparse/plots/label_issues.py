@@ -1,4 +1,4 @@
-"""Which labels were taken for which: the flagged rows of an audit, counted."""
+"""Which labels are confused with which: counts of flagged labels."""
 
 from __future__ import annotations
 
@@ -9,26 +9,30 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from eosparse.core import IntArray
-from eosparse.estimators import EOSRegressor, LabelIssues
+from eosparse.estimators import EOSClassifier, LabelIssues
 from eosparse.plots._matplotlib import new_axes, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# With more classes the counts would run into each other.
+# With more classes the printed counts would overlap.
 _MOST_COUNTS = 20
+# Tick labels with more characters than this in total are turned: about the width of the axes.
+_WIDEST_TICKS = 40
+# Counts above this part of the largest one are printed white, on dark blue.
+_DARK = 0.55
 
 
 @dataclass
 class LabelIssueMatrixDisplay:
-    """Number of flagged rows by given and suggested label.
+    """Number of flagged labels by given and suggested label.
 
     A count on the diagonal is a row whose label is in doubt although no other fits better.
 
     Parameters
     ----------
     counts : array of shape (n_classes, n_classes)
-        Flagged rows given each label (line) to which each label is suggested (column).
+        Number of flagged labels by given (row) and suggested label (column).
     class_names : sequence of str
         Names of the classes.
 
@@ -53,7 +57,7 @@ class LabelIssueMatrixDisplay:
 
     @classmethod
     def from_issues(cls, issues: LabelIssues, *, ax: Axes | None = None) -> Self:
-        """Count the flagged rows of an audit of classes, and draw the counts.
+        """Count the flagged labels of `find_label_issues`, and draw the counts.
 
         Parameters
         ----------
@@ -66,8 +70,8 @@ class LabelIssueMatrixDisplay:
         -------
         LabelIssueMatrixDisplay
         """
-        if isinstance(issues.model, EOSRegressor):
-            raise ValueError("the matrix needs classes, and these are issues of a regression.")
+        if not isinstance(issues.model, EOSClassifier):
+            raise ValueError("the matrix needs class labels, but this is a regression target.")
         classes = issues.model.classes_
         is_issue = np.asarray(issues.table["is_issue"], dtype=np.bool_)
         given = np.searchsorted(classes, np.asarray(issues.table["given"])[is_issue])
@@ -77,15 +81,15 @@ class LabelIssueMatrixDisplay:
         return cls(counts, [str(name) for name in classes]).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on given axes, or on new ones."""
+        """Draw the counts on given axes, or on new ones."""
         ax = new_axes() if ax is None else ax
-        # From light to dark blue: read by lightness alone. An empty matrix is light.
+        # From light to dark blue: lightness alone is enough to read it. An empty matrix is light.
         most = max(int(self.counts.max(initial=0)), 1)
         ax.imshow(self.counts, cmap="Blues", vmin=0, vmax=most)
         if len(self.counts) <= _MOST_COUNTS:
             self._write_counts(ax, most)
         names = [readable(name, 18) for name in self.class_names]
-        is_crowded = sum(map(len, names)) > 40
+        is_crowded = sum(map(len, names)) > _WIDEST_TICKS
         ax.set_xticks(range(len(names)), names, rotation=90 if is_crowded else 0)
         ax.set_yticks(range(len(names)), names)
         ax.set(xlabel="suggested label", ylabel="given label")
@@ -95,7 +99,7 @@ class LabelIssueMatrixDisplay:
         return self
 
     def _write_counts(self, ax: Axes, most: int) -> None:
-        for line, column in np.argwhere(self.counts > 0):
-            count = int(self.counts[line, column])
-            colour = "white" if count > 0.55 * most else "black"
-            ax.text(column, line, str(count), ha="center", va="center", color=colour)
+        for row, column in np.argwhere(self.counts > 0):
+            count = int(self.counts[row, column])
+            colour = "white" if count > _DARK * most else "black"
+            ax.text(column, row, str(count), ha="center", va="center", color=colour)

@@ -1,4 +1,4 @@
-"""Label-noise curve: how a score falls as more labels are wrong."""
+"""The label-noise curve: how a score falls as more labels are wrong."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _MARKERS = "os^Dv*PX"
 
 @dataclass
 class LabelNoiseDisplay:
-    """A score of several methods against the part of the labels that are wrong.
+    """Scores of several methods against the share of wrong labels.
 
     Parameters
     ----------
     noise : array of shape (n_levels,)
-        Parts of the labels that are wrong, from 0 to 1.
+        Shares of wrong labels, from 0 to 1.
     scores : array of shape (n_methods, n_levels)
         Score of each method.
     half_intervals : array of shape (n_methods, n_levels) or None
-        Half of the interval around each score; NaN where unknown.
+        Half of the interval around each score; NaN if unknown.
     methods : sequence of str
         Names of the methods.
     score_name : str, default="score"
-        What the score is.
+        Name of the score.
 
     Examples
     --------
@@ -65,16 +65,16 @@ class LabelNoiseDisplay:
         score_name: str = "score",
         ax: Axes | None = None,
     ) -> Self:
-        """Draw means over repetitions with their 95 % intervals (Student).
+        """Draw means over repetitions with their 95 % intervals (Student's t).
 
         Parameters
         ----------
         noise : array-like of shape (n_levels,)
-            Parts of the labels that are wrong.
+            Shares of wrong labels.
         scores : dict from method to array-like of shape (n_levels,) or (n_levels, n_repetitions)
             Scores; NaN where a repetition is missing.
         score_name : str, default="score"
-            What the score is.
+            Name of the score.
         ax : Axes, optional
             Where to draw; new axes by default.
 
@@ -83,9 +83,9 @@ class LabelNoiseDisplay:
         LabelNoiseDisplay
         """
         if not scores:
-            raise ValueError("there are no scores to draw.")
+            raise ValueError("there are no scores to draw: pass at least one method.")
         levels = np.asarray(noise, dtype=np.float64)
-        curves = [_mean_and_half_interval(name, scores[name], levels) for name in scores]
+        curves = [_summarise_repetitions(name, scores[name], levels) for name in scores]
         means, halves = (np.array(part) for part in zip(*curves, strict=True))
         return cls(levels, means, halves, list(scores), score_name).plot(ax=ax)
 
@@ -102,11 +102,11 @@ class LabelNoiseDisplay:
         random_state: int = 0,
         ax: Axes | None = None,
     ) -> Self:
-        """Spoil labels at random, fit classifiers to them, score them on right ones, and draw.
+        """Fit classifiers to labels with random errors, score them on right labels, and draw.
 
-        In each repetition half of the rows, with classes in proportion, are for training. A given
-        part of their labels is replaced by other classes, the same for all classifiers, and the
-        wrong labels of a smaller part are among those of a larger one.
+        In each repetition a stratified half of the rows is used for training. A share of their
+        labels is replaced by other classes, the same ones for all classifiers; the wrong labels at
+        a lower noise level stay wrong at the higher ones.
 
         Parameters
         ----------
@@ -115,11 +115,11 @@ class LabelNoiseDisplay:
         X : array-like of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
-            Labels, taken to be right.
+            Labels, assumed to be right.
         noise : sequence of float
-            Parts of the training labels to replace.
+            Shares of the training labels to replace.
         scoring : str, default="accuracy"
-            Any of scikit-learn's scorers.
+            Name of one of scikit-learn's scorers.
         n_repetitions : int, default=5
             Number of splits.
         random_state : int, default=0
@@ -130,22 +130,36 @@ class LabelNoiseDisplay:
         Returns
         -------
         LabelNoiseDisplay
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from eosparse import EOSClassifier
+        >>> from eosparse.plots import LabelNoiseDisplay
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = LogisticRegression(max_iter=1000)
+        >>> display = LabelNoiseDisplay.from_estimators(
+        ...     {"plain": model, "EOS": EOSClassifier(model)}, X, y, noise=[0.3], n_repetitions=2
+        ... )
+        >>> display.scores.shape
+        (2, 1)
         """
         scorer, labels = get_scorer(scoring), np.asarray(y)
         splitter = StratifiedShuffleSplit(n_repetitions, test_size=0.5, random_state=random_state)
         scores = {name: np.full((len(noise), n_repetitions), np.nan) for name in estimators}
         for repetition, (train, test) in enumerate(splitter.split(labels, labels)):
-            spoil = _Spoiler(labels, train, np.random.default_rng([random_state, repetition]))
+            spoiler = _Spoiler(labels, train, np.random.default_rng([random_state, repetition]))
             some, others = _safe_indexing(X, train), _safe_indexing(X, test)
-            for level, part in enumerate(noise):
+            for level, share in enumerate(noise):
                 for name, estimator in estimators.items():
-                    fitted = clone(estimator).fit(some, spoil.labels(part))
+                    fitted = clone(estimator).fit(some, spoiler.spoil(share))
                     scores[name][level, repetition] = scorer(fitted, others, labels[test])
         score_name = scoring.replace("_", " ")
         return cls.from_curve(noise, scores, score_name=score_name, ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on given axes, or on new ones."""
+        """Draw the curves on given axes, or on new ones."""
         ax = new_axes() if ax is None else ax
         order = np.argsort(self.noise, kind="stable")
         for number, method in enumerate(self.methods):
@@ -158,18 +172,18 @@ class LabelNoiseDisplay:
                 capsize=2,
                 elinewidth=0.8,
                 markersize=5,
-                **_style(number),
+                **_choose_style(number),
             )
         ax.set(xlabel="wrong labels, %", ylabel=readable(self.score_name, 45))
         ax.grid(alpha=0.25, linewidth=0.5)
-        # Curves fall with noise, so that the lower left corner is free.
+        # Curves fall with noise, so the lower left corner is free.
         ax.legend(loc="lower left", frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
 class _Spoiler:
-    """Labels of some rows, the first of a fixed random order replaced by other classes."""
+    """Replaces labels of some rows by other classes, in a fixed random order."""
 
     def __init__(self, y: Any, rows: IntArray, rng: np.random.Generator) -> None:
         self._classes, codes = np.unique(y, return_inverse=True)
@@ -178,15 +192,15 @@ class _Spoiler:
         self._wrong = (self._right + shift) % len(self._classes)
         self._order = rng.permutation(len(rows))
 
-    def labels(self, part: float) -> Any:
-        """Return the labels of which a part is wrong."""
-        codes, chosen = self._right.copy(), self._order[: round(part * len(self._order))]
+    def spoil(self, share: float) -> Any:
+        """Return labels of which a share is wrong."""
+        codes, chosen = self._right.copy(), self._order[: round(share * len(self._order))]
         codes[chosen] = self._wrong[chosen]
         return self._classes[codes]
 
 
-def _style(number: int) -> dict[str, Any]:
-    """Colour, line and marker of a method: any two differ in more than colour."""
+def _choose_style(number: int) -> dict[str, Any]:
+    """Return colour, line and marker of a method: any two differ in more than colour."""
     return {
         "color": METHODS[number % len(METHODS)],
         "linestyle": _LINES[number % len(_LINES)],
@@ -194,14 +208,14 @@ def _style(number: int) -> dict[str, Any]:
     }
 
 
-def _mean_and_half_interval(
+def _summarise_repetitions(
     name: str, scores: ArrayLike, levels: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim not in (1, 2) or len(values) != len(levels):
         raise ValueError(
-            f"scores of {name!r} have shape {values.shape}: one line per noise level is needed, "
-            f"{len(levels)}."
+            f"scores of {name!r} have shape {values.shape}, but there are {len(levels)} noise "
+            "levels: pass one score, or one row of repetitions, per level."
         )
     repeated = values.reshape(len(levels), -1)
     means, halves = np.full(len(levels), np.nan), np.full(len(levels), np.nan)

@@ -9,7 +9,7 @@ from eosparse.rows.coordinates import (
     reduce_to_span,
 )
 from eosparse.rows.files import FileRows, open_rows
-from eosparse.rows.labelled import Labelled, LabelledRows, by_class
+from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
 from eosparse.rows.memory import MemoryRows, block_slices
 from eosparse.rows.parallel import map_parallel, single_threaded_blas
 from eosparse.rows.sample import Sample, spread_out, take_sample
@@ -34,8 +34,8 @@ __all__ = [
     "as_stored",
     "block_slices",
     "bound_columns",
-    "by_class",
     "choose_coordinates",
+    "group_by_class",
     "map_parallel",
     "open_rows",
     "reduce_to_span",
