@@ -220,7 +220,17 @@ def alternate(
         if state.summary is None:
             raise
         state = replace(state, status=Status.INTERRUPTED)
-    return loop.conclude(state)
+    assert state.status is not None
+    summary = state.summary
+    return Result(
+        status=state.status,
+        alpha=alpha,
+        objective_history=state.objective_history,
+        n_iter=state.n_iter,
+        effective_size=np.nan if summary is None else summary.kish_size,
+        perplexity=np.nan if summary is None else summary.perplexity,
+        last=state.theta if state.reached is None else state.reached,
+    )
 
 
 @dataclass(frozen=True)
@@ -293,20 +303,6 @@ class _Alternation(Generic[Block, Theta, Stats]):
             fall=state.fall,
             target=state.target,
             resume=state if state.status is None else None,
-        )
-
-    def conclude(self, state: State[Theta]) -> Result[Theta]:
-        """Return the outcome of a state that has ended."""
-        assert state.status is not None
-        summary = state.summary
-        return Result(
-            status=state.status,
-            alpha=self.alpha,
-            objective_history=state.objective_history,
-            n_iter=state.n_iter,
-            effective_size=np.nan if summary is None else summary.kish_size,
-            perplexity=np.nan if summary is None else summary.perplexity,
-            last=state.theta if state.reached is None else state.reached,
         )
 
 

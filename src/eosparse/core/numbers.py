@@ -8,9 +8,14 @@ import numpy as np
 
 
 def check_number(
-    name: str, value: object, interval: str, *, words: tuple[str | None, ...] = ()
+    name: str,
+    value: object,
+    interval: str,
+    *,
+    words: tuple[str | None, ...] = (),
+    is_whole: bool = False,
 ) -> None:
-    """Raise unless value is a real number in an interval such as "(0, 1]", or one of some words.
+    """Raise unless value is a number in an interval such as "(0, 1]", or one of some words.
 
     Examples
     --------
@@ -21,23 +26,27 @@ def check_number(
     """
     if value is None or isinstance(value, str):
         is_right = value in words
+    elif isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, Integral if is_whole else Real
+    ):
+        is_right = False
     else:
-        is_right = isinstance(value, Real) and _is_in(value, interval)
+        low, high = (float(end) for end in interval[1:-1].split(","))
+        is_right = low < float(value) < high
+        is_right |= (interval[0] == "[" and value == low) or (interval[-1] == "]" and value == high)
     if not is_right:
-        raise ValueError(f"{name}={value!r} must be a number in {interval}{_list(words)}.")
+        kind = "a whole number" if is_whole else "a number"
+        bounds = "" if interval == "(-inf, inf)" else f" in {interval}"
+        others = "".join(f" or {word!r}" for word in words)
+        raise ValueError(f"{name}={value!r} must be {kind}{bounds}{others}.")
 
 
 def check_whole(
     name: str, value: object, low: float, *, words: tuple[str | None, ...] = ()
 ) -> None:
     """Raise unless value is a whole number from low on, or one of some words."""
-    if value is None or isinstance(value, str):
-        is_right = value in words
-    else:
-        is_right = isinstance(value, Integral) and _is_in(value, f"[{low}, inf)")
-    if not is_right:
-        bounds = "" if low == -np.inf else f" in [{low:g}, inf)"
-        raise ValueError(f"{name}={value!r} must be a whole number{bounds}{_list(words)}.")
+    interval = "(-inf, inf)" if low == -np.inf else f"[{low:g}, inf)"
+    check_number(name, value, interval, words=words, is_whole=True)
 
 
 def check_choice(name: str, value: object, options: tuple[str, ...]) -> None:
@@ -49,16 +58,3 @@ def check_choice(name: str, value: object, options: tuple[str, ...]) -> None:
 def check_alpha(value: object, *, words: tuple[str | None, ...] = ("auto",)) -> None:
     """Raise unless value is a positive number or one of some words; infinity weighs rows alike."""
     check_number("alpha", value, "(0, inf]", words=words)
-
-
-def _is_in(value: object, interval: str) -> bool:
-    if isinstance(value, (bool, np.bool_)):
-        return False
-    number = float(value)  # type: ignore[arg-type]  # a real number
-    low, high = (float(end) for end in interval[1:-1].split(","))
-    from_low = number > low or (interval[0] == "[" and number == low)
-    return from_low and (number < high or (interval[-1] == "]" and number == high))
-
-
-def _list(words: tuple[str | None, ...]) -> str:
-    return "".join(f" or {word!r}" for word in words)

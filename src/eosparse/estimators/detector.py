@@ -12,15 +12,15 @@ from sklearn.base import OneToOneFeatureMixin, OutlierMixin, TransformerMixin, c
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from eosparse.core import Callback, FloatArray
+from eosparse.core import Callback, FloatArray, Status
 from eosparse.estimators.row_estimator import RowEstimator
 from eosparse.fitting.alpha_path import AlphaPath, follow_path
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule
-from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.progress import Progress
-from eosparse.fitting.table_input import open_memory, open_new, open_training, read_new
+from eosparse.fitting.table_input import open_new, open_training, read_new
 from eosparse.inference import Explanation
 from eosparse.rows import STORAGES, single_threaded_blas
 
@@ -240,7 +240,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
             self.status_ = result.status
             self._judge_training(fit, table, rule)
         self.offset_ = -self._judge.cut
-        warn_unless_converged(result, self.max_iter)
+        if result.status is not Status.CONVERGED:
+            warn_of_early_end(result, self.max_iter)
         return self
 
     def _options(self) -> FitOptions:
@@ -284,7 +285,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     def shrinkage_(self) -> float:
         """The shrinkage used; Gaussian model only."""
         check_is_fitted(self, "alpha_")
-        return float(self.model_.amount)
+        return float(self.model_.amount)  # type: ignore[attr-defined]  # raises for other models
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
         """Fit, and return -1 for the rows that do not belong and +1 for the others."""
@@ -422,7 +423,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         """
         scratch = clone(self).set_params(checkpoint=None, callback=None, verbose=False)
         rule = Rule.choose(self.fdr, self.level, self.weight_cut, self.contamination)
-        table = open_memory(scratch, X, sample_weight)
+        table = open_training(scratch, X, sample_weight)
         model, is_scaled = find_model(self.model)
         fit = fit_model(table, model, scratch._options(), is_scaled=is_scaled)
         return follow_path(fit, table, rule, alphas, tol=self.tol, max_iter=self.max_iter)

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from eosparse.core import FloatArray, check_whole, warn_caller
+from eosparse.core import FloatArray, Status, check_whole, warn_caller
 from eosparse.estimators.row_estimator import RowEstimator
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Rule
-from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import combine_options
 from eosparse.fitting.search import MODEL_EFFICIENCY
 from eosparse.fitting.table_input import open_new, open_training, read_new
@@ -174,7 +174,8 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         if table.is_in_memory:
             self.labels_ = table.map(_Nearest(self._centres)).to_column(np.dtype(np.int32))
         self._warn_of_equal_centres()
-        warn_unless_converged(result, self.max_iter)
+        if result.status is not Status.CONVERGED:
+            warn_of_early_end(result, self.max_iter)
         return self
 
     def _warn_of_equal_centres(self) -> None:

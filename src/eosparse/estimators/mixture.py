@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import DensityMixin
 
-from eosparse.core import FloatArray, check_whole
+from eosparse.core import FloatArray, Status, check_whole
 from eosparse.estimators.row_estimator import RowEstimator
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Rule
-from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import combine_options
 from eosparse.fitting.search import MODEL_EFFICIENCY
 from eosparse.fitting.table_input import open_new, open_training, read_new
@@ -176,7 +176,8 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         self.__dict__.pop("labels_", None)
         if table.is_in_memory:
             self.labels_ = table.map(self._component).to_column(np.dtype(np.int32))
-        warn_unless_converged(result, self.max_iter)
+        if result.status is not Status.CONVERGED:
+            warn_of_early_end(result, self.max_iter)
         return self
 
     def predict(self, X: Any) -> Any:

@@ -10,11 +10,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from eosparse.core import FloatArray, check_whole
+from eosparse.core import FloatArray, Status, check_whole
 from eosparse.estimators.row_estimator import RowEstimator
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Rule
-from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import combine_options
 from eosparse.fitting.search import MODEL_EFFICIENCY
 from eosparse.fitting.table_input import open_training, read_new
@@ -179,7 +179,8 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
         self.noise_variance_ = law.shape * law.scale / n_off if n_off else 0.0
         whole = float(variances.sum()) + n_off * self.noise_variance_
         self.explained_variance_ratio_ = (variances / max(whole, 1e-300)).astype(table.dtype)
-        warn_unless_converged(result, self.max_iter)
+        if result.status is not Status.CONVERGED:
+            warn_of_early_end(result, self.max_iter)
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:

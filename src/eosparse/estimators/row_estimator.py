@@ -28,7 +28,7 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
         """Find the law of the distances and the cut; keep what is needed to judge any row."""
         distances = table.map(fit.measure)
         self._judge = replace(find_judge(fit, distances, rule), dtype=table.dtype)
-        self._training = distances.keep_for_training()
+        self._training = distances if table.is_kept else None
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -43,7 +43,7 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
     def weights_(self) -> Any:
         """Weights of the training rows, summing to one."""
         distances = self._training_distances("weights_")
-        weights = distances.map(self._judge.weights).to_column(self._judge.dtype)
+        weights = distances.map(self._judge.pull.weigh).to_column(self._judge.dtype)
         return distances.times_prior(weights)
 
     @property

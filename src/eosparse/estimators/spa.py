@@ -19,7 +19,7 @@ from eosparse.fitting.class_weights import (
     weigh_labelled_rows,
 )
 from eosparse.fitting.meta_input import check_labels, check_prior
-from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.spa_choices import SPAChoice, choose_settings
 from eosparse.fitting.spa_fit import (
     LabelledTable,
@@ -224,8 +224,8 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         self.box_objective_history_ = np.array(self._boxes.result.objective_history)
         self.status_ = result.status
         self.n_iter_ = self._boxes.result.n_iter + result.n_iter
-        warn_unless_converged(self._boxes.result, self.max_iter)
-        warn_unless_converged(result, self.max_iter)
+        warn_of_early_end(self._boxes.result, self.max_iter)
+        warn_of_early_end(result, self.max_iter)
         warn_of_lost_classes(self.weights_, classes, prior, self.classes_)
         return self
 

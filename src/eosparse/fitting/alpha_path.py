@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from eosparse.core import BoolArray, FloatArray, Status, alpha_path, longest_plateau
 from eosparse.fitting.judge import Rule, find_judge
 from eosparse.models import Fit
-from eosparse.rows import MemoryRows
+from eosparse.rows import MemoryRows, Table
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class AlphaPath:
 
 def follow_path(
     fit: Fit[Any],
-    table: MemoryRows,
+    table: Table,
     rule: Rule,
     alphas: ArrayLike | None,
     *,
@@ -72,7 +72,10 @@ def follow_path(
     max_iter: int,
 ) -> AlphaPath:
     """Solve along falling alphas with the model of a fit, each from the solution before."""
-    visited, rows = _choose_alphas(fit, alphas), table.prepare_with(fit.view)
+    if not isinstance(table, MemoryRows):
+        raise TypeError("path() takes rows in memory: read a sample of the rows first.")
+    visited = _choose_alphas(fit, alphas)
+    rows = table.prepare_with(fit.coordinates or fit.model.view)
     start = fit.model.start_from(rows)
     results = alpha_path(fit.model, rows, visited, start, tol=tol, max_iter=max_iter)
     weights = np.zeros((len(results), len(table.values)))
@@ -81,8 +84,9 @@ def follow_path(
         if result.status is not Status.COLLAPSED:
             step = replace(fit, result=result)
             distances = table.map(step.measure)
-            is_outlier[i] = find_judge(step, distances, rule).is_outlier(distances.values)
-            weights[i] = table.times_prior(step.pull.weigh(distances.values))
+            judge = find_judge(step, distances, rule)
+            is_outlier[i] = judge.is_outlier(distances.values)
+            weights[i] = table.times_prior(judge.pull.weigh(distances.values))
     is_solved = np.array([result.status is not Status.COLLAPSED for result in results])
     return AlphaPath(
         alphas=visited[: len(results)],

@@ -7,10 +7,9 @@ first proposal that does not collapse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -25,12 +24,11 @@ from eosparse.core import (
     Result,
     Status,
     alternate,
-    check_choice,
     warn_caller,
 )
 from eosparse.fitting.checkpoint import Checkpoint, fingerprint
 from eosparse.fitting.options import FitOptions
-from eosparse.fitting.search import MODEL_EFFICIENCY, Search, check_units
+from eosparse.fitting.search import MODEL_EFFICIENCY, Search, find_rounding
 from eosparse.models import (
     Attempt,
     ClusterModel,
@@ -74,8 +72,7 @@ def find_model(model: Any) -> tuple[TableModel[Any, Any], bool]:
     """Return the model of a name, or a given one, and whether it sees scaled columns."""
     if isinstance(model, TableModel):
         return model, False
-    if isinstance(model, str):
-        check_choice("model", model, tuple(NAMED_MODELS))
+    if isinstance(model, str) and model in NAMED_MODELS:
         return NAMED_MODELS[model].build(), NAMED_MODELS[model].is_scaled
     if isinstance(model, type):
         raise ValueError(f"model={model!r} is a class: pass an instance of it.")
@@ -92,15 +89,20 @@ def fit_model(
     sample = take_sample(table, model.sample_size(table))
     coordinates = choose_coordinates(sample) if is_scaled else None
     view = coordinates or model.view
-    seen = sample.view_by(view)
+    seen = replace(sample, values=view(sample.values))
     completed = model.complete(seen)
-    if completed.is_squared:
-        check_units(seen.values)
-    work = _Work(table.prepare_with(view), seen, options, _open_checkpoint(model, sample, options))
+    rounding = find_rounding(seen) if completed.is_squared else -np.inf
+    rows, checkpoint, warming = table.prepare_with(view), None, None
+    if options.checkpoint is not None:
+        checkpoint = _open_checkpoint(model, sample, options)
+    n_warming = int(table.n_present * _WARMING_SHARE)
+    if completed.warms_up and n_warming >= _LEAST_WARMING * len(sample.mass):
+        warming = _take_warming_rows(rows, n_warming)
+    work = _Work(rows, seen, options, rounding, checkpoint, warming)
     attempt, result = work.fit(completed)
-    search = Search(attempt.model, seen)
-    _warn_if_determined(result, search.n_determining)
-    return Fit(attempt.model, result, table.mass, coordinates, search.rounding)
+    if completed.is_squared:
+        _warn_if_determined(result, attempt.model.n_determining(seen.values.shape[1]))
+    return Fit(attempt.model, result, sample.n_rows, coordinates, rounding)
 
 
 @dataclass(frozen=True)
@@ -110,31 +112,34 @@ class _Work:
     rows: Table
     sample: Sample
     options: FitOptions
+    rounding: float
     checkpoint: Checkpoint | None
+    warming: MemoryRows | None
 
     def fit(self, model: TableModel[Any, Any]) -> tuple[Attempt[Any], Result[Any]]:
-        """Try the proposals in turn, until one does not collapse on all rows."""
-        failure: CollapseError | None = None
-        for attempt in self.propose(model):
+        """Try the proposals of the model, or of the general search, until one does not collapse."""
+        options, failure = self.options, None
+        wanted = Wanted(
+            alpha=options.alpha,
+            efficiency=options.efficiency,
+            searches=isinstance(options.start, str) and options.start == "deterministic",
+            is_alpha_open=(
+                options.alpha == "auto" and options.efficiency is options.perplexity is None
+            ),
+        )
+        proposals = model.propose(self.sample, wanted)
+        if proposals is None:
+            efficiency = MODEL_EFFICIENCY if options.efficiency is None else options.efficiency
+            search = Search(model, self.sample, self.rounding, efficiency)
+            proposals = iter([search.propose(wanted)])
+        for attempt in proposals:
             try:
-                if self.options.perplexity is not None:
-                    return self.fit_perplexity(attempt, self.options.perplexity)
+                if options.perplexity is not None:
+                    return self.fit_perplexity(attempt, options.perplexity)
                 return attempt, self.fit_rows(attempt)
             except CollapseError as error:
                 failure = error
         raise failure or CollapseError("no way to fit the rows was proposed.")
-
-    def propose(self, model: TableModel[Any, Any]) -> Iterator[Attempt[Any]]:
-        """Yield what the model proposes, or else the general search."""
-        options = self.options
-        wanted = Wanted(options.alpha, options.efficiency, options.perplexity, options.searches)
-        own = model.propose(self.sample, wanted)
-        if own is not None:
-            yield from own
-            return
-        efficiency = MODEL_EFFICIENCY if options.efficiency is None else options.efficiency
-        attempt = Search(model, self.sample, efficiency).propose(wanted)
-        yield attempt if wanted.searches else replace(attempt, theta=None)
 
     def fit_rows(self, attempt: Attempt[Any]) -> Result[Any]:
         """Alternate on all rows from where an attempt starts; raise if they collapse."""
@@ -148,15 +153,18 @@ class _Work:
             callbacks = (self.checkpoint.save_to(name), *callbacks)
             state = self.checkpoint.load(name, theta)
             guard = guard if state is None else self.checkpoint.name_changed_rows()
+        start: Any = theta if state is None else state
+        if state is None and self.warming is not None:
+            start = self.warm_up(attempt, theta)
         with guard:
             result = alternate(
                 model,
                 self.rows,
                 alpha,
-                self.warm_up(attempt, theta) if state is None else state,
+                start,
                 tol=options.tol,
                 max_iter=options.max_iter,
-                callback=_call_all(callbacks),
+                callback=_call_all(callbacks) if callbacks else None,
             )
         _ = result.theta  # raises, with the reason and the remedy, if it collapsed
         return result
@@ -169,12 +177,11 @@ class _Work:
         return self.rows.reweight(start, self.options.random_state)
 
     def warm_up(self, attempt: Attempt[Any], theta: Any) -> Any:
-        """Bring a start close to its end on a part of the rows, if there are very many."""
-        if not attempt.model.warms_up or self.warming_rows is None:
-            return theta
+        """Bring a start close to its end on a part of the rows."""
+        assert self.warming is not None
         result = alternate(
             attempt.model,
-            self.warming_rows,
+            self.warming,
             attempt.alpha,
             theta,
             tol=_WARMING_TOL,
@@ -183,16 +190,6 @@ class _Work:
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return theta if result.status is Status.COLLAPSED else result.theta
-
-    @cached_property
-    def warming_rows(self) -> MemoryRows | None:
-        """A part of the rows, in memory; None if there are too few for it to pay."""
-        most = _MOST_WARMING_NUMBERS // self.rows.n_features
-        size = min(int(self.rows.n_present * _WARMING_SHARE), most)
-        if size < _LEAST_WARMING * len(self.sample.mass):
-            return None
-        part = take_sample(self.rows, size)
-        return MemoryRows(part.values, part.prior, self.rows.prepare)
 
     def fit_perplexity(
         self, attempt: Attempt[Any], perplexity: float
@@ -236,10 +233,15 @@ def _open_checkpoint(
     return Checkpoint(Path(options.checkpoint), problem)
 
 
-def _call_all(callbacks: tuple[Callback, ...]) -> Callback | None:
+def _take_warming_rows(rows: Table, size: int) -> MemoryRows:
+    """Return a part of the rows, in memory, on which the alternation runs first."""
+    part = take_sample(rows, min(size, _MOST_WARMING_NUMBERS // rows.n_features))
+    prior = None if (part.mass == 1.0).all() else part.mass
+    return MemoryRows(part.values, prior, rows.prepare)
+
+
+def _call_all(callbacks: tuple[Callback, ...]) -> Callback:
     """Return a callback that calls all; any of them may stop the alternation."""
-    if not callbacks:
-        return None
 
     def callback(iteration: Iteration[Any]) -> bool:
         stops = [one(iteration) for one in callbacks]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from eosparse.core import FloatArray, check_number
-from eosparse.inference import Law, count_rejections
+from eosparse.inference import Law, Pull, count_rejections
 from eosparse.models import Fit
 from eosparse.rows import Table
 
@@ -64,6 +64,8 @@ class Judge:
     ----------
     fit : Fit
         The fit.
+    pull : Pull
+        How its distances relate to weights, and to the fit without the row.
     law : Law
         Law of the distance of a new row that belongs.
     cut : float
@@ -73,13 +75,14 @@ class Judge:
     """
 
     fit: Fit[Any]
+    pull: Pull
     law: Law
     cut: float
     dtype: Any = np.float64
 
     def distances(self, fitted: FloatArray) -> FloatArray:
         """Return the distances that users see."""
-        return self.fit.pull.correct(fitted).astype(self.dtype, copy=False)
+        return self.pull.correct(fitted).astype(self.dtype, copy=False)
 
     def scores(self, fitted: FloatArray) -> FloatArray:
         """Return minus the distances: higher is more normal."""
@@ -91,53 +94,47 @@ class Judge:
 
     def is_outlier(self, fitted: FloatArray) -> Any:
         """Return which rows to flag."""
-        return self.margins(fitted) < 0
+        return self.cut - self.distances(fitted) < 0
 
     def predictions(self, fitted: FloatArray) -> Any:
         """Return -1 for rows to be flagged, +1 for others."""
-        return np.where(self.margins(fitted) < 0, -1, 1)
+        return np.where(self.is_outlier(fitted), -1, 1)
 
     def p_values(self, fitted: FloatArray) -> FloatArray:
         """Return the p-values of new rows."""
-        return self.law.p_values(self.fit.pull.correct(fitted))
+        return self.law.p_values(self.pull.correct(fitted))
 
     def training_p_values(self, fitted: FloatArray) -> FloatArray:
         """Return the p-values of training rows, each judged by the fit without it."""
-        return self.law.p_values(self.fit.pull.leave_out(fitted))
-
-    def weights(self, fitted: FloatArray) -> FloatArray:
-        """Return the weights of training rows with prior weight one."""
-        return self.fit.pull.weigh(fitted)
+        return self.law.p_values(self.pull.leave_out(fitted))
 
     def relative_weights(self, fitted: FloatArray) -> FloatArray:
         """Return the weights in units of that of an average training row."""
-        return self.fit.pull.weigh(fitted) * self.fit.n_rows
+        return self.pull.weigh(fitted) * self.fit.n_rows
 
 
 def find_judge(fit: Fit[Any], distances: Table, rule: Rule) -> Judge:
     """Find the law of the distances of all training rows, and the cut that a rule asks for."""
-    law, pull = fit.find_law(distances), fit.pull
+    pull = fit.model.pull(fit.result, fit.n_rows, fit.rounding)
+    law = fit.model.find_law(fit.result, pull, distances)
     if rule.kind == "weight_cut":
-        return Judge(fit, law, pull.distance_at_weight(rule.value / fit.n_rows))
+        return Judge(fit, pull, law, pull.distance_at_weight(rule.value / fit.n_rows))
     if rule.kind == "contamination":
         farthest = _find_farthest(distances, rule.value)
-    else:
-        level = rule.value
-        if rule.kind == "fdr":
-            level = _find_level(fit, law, distances, rule.value / TAIL_GUARD)
-        farthest = float(pull.take_in(law.distance_at(np.array([level])))[0])
-    return Judge(fit, law, float(pull.correct(np.array([farthest]))[0]))
+        return Judge(fit, pull, law, float(pull.correct(np.array([farthest]))[0]))
 
+    def find_distances(levels: FloatArray) -> FloatArray:
+        return pull.take_in(law.distance_at(levels))
 
-def _find_level(fit: Fit[Any], law: Law, distances: Table, fdr: float) -> float:
-    """Return the level at which a false-discovery rate is kept."""
-
-    def count(levels: FloatArray) -> FloatArray:
-        return count_beyond(distances, fit.pull.take_in(law.distance_at(levels)))
-
-    rejected = count_rejections(count, distances.mass, fdr)
-    # What the next row would have needed: with nothing rejected, the level of a first one.
-    return fdr * max(rejected, 1.0) / distances.mass
+    level = rule.value
+    if rule.kind == "fdr":
+        level = rule.value / TAIL_GUARD
+        rejected = count_rejections(
+            lambda levels: count_beyond(distances, find_distances(levels)), fit.n_rows, level
+        )
+        # What the next row would have needed: with nothing rejected, the level of a first one.
+        level *= max(rejected, 1.0) / fit.n_rows
+    return Judge(fit, pull, law, float(pull.correct(find_distances(np.array([level])))[0]))
 
 
 def count_beyond(distances: Table, cuts: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ import numpy as np
 from eosparse.core import FloatArray, IntArray, Result, Rows, Status, Strata, alternate
 from eosparse.fitting.folds import assign_folds, split_by_fold
 from eosparse.fitting.meta_input import take_rows
-from eosparse.fitting.notices import warn_unless_converged
+from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.weighted_fit import fit_weighted, scale_to_counts
 from eosparse.models import LearnerModel
 from eosparse.models.learner import Fit
@@ -276,7 +276,7 @@ def learn(
     )
     result = alternate(model, problem.rows, alpha, start, tol=tol, max_iter=limit)
     if np.isfinite(alpha) and (folds is None or max_iter is not None):
-        warn_unless_converged(result, limit)
+        warn_of_early_end(result, limit)
     return result
 
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from eosparse.core import Result, Status, warn_caller
 
 
-def warn_unless_converged(result: Result[Any], max_iter: int) -> None:
+def warn_of_early_end(result: Result[Any], max_iter: int) -> None:
     """Warn of an alternation that was cut short."""
     if result.status is Status.MAX_ITER:
         warn_caller(

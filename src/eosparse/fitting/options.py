@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from eosparse.core import Callback, check_alpha, check_number, check_whole
+from eosparse.core import Callback, check_number
 
 _STARTS = ("deterministic", "random", "uniform")
 
@@ -31,11 +31,11 @@ class FitOptions:
     random_state: np.random.RandomState = field(default_factory=np.random.RandomState, repr=False)
 
     def __post_init__(self) -> None:
-        check_alpha(self.alpha)
+        check_number("alpha", self.alpha, "(0, inf]", words=("auto",))
         check_number("efficiency", self.efficiency, "(0, 1)", words=(None,))
         check_number("perplexity", self.perplexity, "(1, inf)", words=(None,))
         check_number("tol", self.tol, "[0, inf)")
-        check_whole("max_iter", self.max_iter, 1)
+        check_number("max_iter", self.max_iter, "[1, inf)", is_whole=True)
         for callback in self.callbacks:
             if not callable(callback):
                 raise ValueError(f"callback={callback!r} must be callable or None.")
@@ -47,21 +47,11 @@ class FitOptions:
         given = [name for name, value in zip(names, values, strict=True) if value is not None]
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)} both set alpha: give only one of them.")
-        self._check_checkpoint()
-
-    def _check_checkpoint(self) -> None:
         path = self.checkpoint
-        if path is None:
-            return
-        if not isinstance(path, (str, Path)):
+        if not isinstance(path, (str, Path, type(None))):
             raise ValueError(f"checkpoint={path!r} must be a path or None.")
-        if not Path(path).absolute().parent.is_dir():
+        if path is not None and not Path(path).absolute().parent.is_dir():
             raise ValueError(f"checkpoint={str(path)!r}: there is no folder {Path(path).parent}.")
-
-    @property
-    def searches(self) -> bool:
-        """Whether to search for a start."""
-        return isinstance(self.start, str) and self.start == "deterministic"
 
 
 def combine_options(

@@ -62,10 +62,23 @@ _FARTHEST = 1e260
 
 @dataclass(frozen=True)
 class Search(Generic[Theta]):
-    """A model on a sample of the rows, on which α and the start are chosen."""
+    """A model on a sample of the rows, on which α and the start are chosen.
+
+    Attributes
+    ----------
+    model : TableModel
+        The model, complete.
+    sample : Sample
+        The rows, as the model sees them.
+    rounding : float
+        Error that is mere rounding; -inf if any error counts.
+    efficiency : float
+        Efficiency for which to choose α.
+    """
 
     model: TableModel[Theta, Any]
     sample: Sample
+    rounding: float = -np.inf
     efficiency: float = MODEL_EFFICIENCY
 
     @property
@@ -88,19 +101,6 @@ class Search(Generic[Theta]):
         """How many rows some θ can pass through exactly."""
         return self.model.n_determining(self.values.shape[1])
 
-    @cached_property
-    def rounding(self) -> float:
-        """Error that is mere rounding."""
-        if not self.model.is_squared:
-            return -np.inf
-        middle = weighted_quantiles(self.values, self.mass, (0.5,))[0]
-        squares = squared_distances(self.values, middle[None])[:, 0]
-        typical = float(weighted_quantiles(squares, self.mass, (0.5,))[0]) or float(squares.max())
-        # Columns far from zero have lost digits already, and those of single precision had few.
-        precision = float(np.finfo(self.sample.table.dtype).eps)
-        lost = (4 * precision) ** 2 * (float(np.square(middle).sum()) + typical)
-        return max(_ROUNDING * typical, lost, 1e-290)
-
     def propose(self, wanted: Wanted) -> Attempt[Theta]:
         """Return the start with the lowest objective, and α."""
         starts = list(self.model.starts(self.sample))
@@ -112,7 +112,7 @@ class Search(Generic[Theta]):
         natural = self.model.natural_alpha(self.efficiency, size, self.values.shape[1])
         if wanted.alpha != "auto" or natural is not None:
             alpha = float(natural if wanted.alpha == "auto" else wanted.alpha)  # type: ignore[arg-type]
-            return Attempt(self.model, alpha, self.best(starts, alpha))
+            return Attempt(self.model, alpha, self.best(starts, alpha) if wanted.searches else None)
         guesses = [self.guess(start) for start in starts]
         candidates = [theta for theta, _ in guesses]
         alpha = min(guess for _, guess in guesses)
@@ -121,6 +121,8 @@ class Search(Generic[Theta]):
         alpha = self.refine_alpha(best, min(alpha, self.quantile_alpha(best, 0.25)))
         if self.n_directions is None:
             self.check_alpha(alpha, self.quantile_alpha(starts[0], 0.5))
+        if not wanted.searches:
+            return Attempt(self.model, alpha)
         best = self.best([*candidates, best], alpha)
         return Attempt(self.model, alpha, self.settle(best, alpha, _SAMPLE_PASSES).last)
 
@@ -275,12 +277,20 @@ class Search(Generic[Theta]):
         return result
 
 
-def check_units(values: FloatArray) -> None:
-    """Raise where the squares of most deviations leave the range of floats."""
-    middle = np.median(values, axis=0)
-    spread = float(np.median(np.abs(values - middle).max(axis=1)))
+def find_rounding(sample: Sample) -> float:
+    """Return the squared distance that is mere rounding; raise where squares are out of range."""
+    values, mass = sample.values, sample.mass
+    centre = np.median(values, axis=0)
+    spread = float(np.median(np.abs(values - centre).max(axis=1)))
     if spread != 0.0 and not _SMALLEST_SPREAD < spread < 1 / _SMALLEST_SPREAD:
         raise ValueError(
             f"rows of X deviate by about {spread:.3g}, whose square is out of the range of floats: "
             "use another unit, or scale the columns."
         )
+    middle = weighted_quantiles(values, mass, (0.5,))[0]
+    squares = squared_distances(values, middle[None])[:, 0]
+    typical = float(weighted_quantiles(squares, mass, (0.5,))[0]) or float(squares.max())
+    # Columns far from zero have lost digits already, and those of single precision had few.
+    precision = float(np.finfo(sample.table.dtype).eps)
+    lost = (4 * precision) ** 2 * (float(np.square(middle).sum()) + typical)
+    return max(_ROUNDING * typical, lost, 1e-290)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from eosparse.core import FloatArray
@@ -26,11 +25,6 @@ def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
                 estimator.feature_names_in_ = np.array(table.names, dtype=object)
             _check_enough(table)
             return table
-    return open_memory(estimator, X, sample_weight)
-
-
-def open_memory(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) -> MemoryRows:
-    """Check training rows in memory and their prior weights."""
     values: FloatArray = validate_data(
         estimator, X, dtype=[np.float64, np.float32], ensure_min_samples=_FEWEST_ROWS
     )
@@ -39,9 +33,9 @@ def open_memory(estimator: Any, X: ArrayLike, sample_weight: ArrayLike | None) -
     if sample_weight is None:
         return MemoryRows(values, names=names)
     prior = _check_sample_weight(sample_weight, values, dtype=np.float64, ensure_non_negative=True)
-    table = MemoryRows(values, prior, names=names)
-    _check_enough(table)
-    return table
+    rows = MemoryRows(values, prior, names=names)
+    _check_enough(rows)
+    return rows
 
 
 def _check_enough(table: Table) -> None:

@@ -23,22 +23,26 @@ class ScaledF:
     ----------
     n_dimensions : int
         Number of columns, or of independent ones.
-    location_size, covariance_size : float
-        Rows from which classical estimates would vary as much.
-    stretch : float
-        Factor on the distances; see `match_mean`.
+    tail : float
+        Second size of the F law.
+    scale : float
+        Factor on the F law.
     """
 
     n_dimensions: int
-    location_size: float
-    covariance_size: float
-    stretch: float = 1.0
+    tail: float
+    scale: float
 
     @classmethod
     def of_fit(cls, n_dimensions: int, kish_size: float, coupling: float) -> ScaledF:
         """Build the law of a fit with given Kish size and c."""
         kept = 1 - coupling**2
-        return cls(n_dimensions, kish_size * kept, kish_size * kept**2)
+        covariance_size = kish_size * kept**2
+        tail = max(covariance_size - n_dimensions, 1e-3)
+        n = max(kish_size * kept, 1 + 1e-9)
+        # (1 + 1/n): the location is estimated too. n/(n-1): the scatter is around it.
+        inflation = (1 + 1 / n) * n / (n - 1) * (covariance_size - 1) / tail
+        return cls(n_dimensions, tail, inflation * n_dimensions)
 
     def match_mean(self, mean: float, pull: Pull) -> ScaledF:
         """Return the law stretched so that its mean under the weights is the one observed.
@@ -48,30 +52,20 @@ class ScaledF:
         contribute nothing.
         """
         levels = (np.arange(512) + 0.5) / 512
-        distances = self._scale * fdtri(self.n_dimensions, self._tail, levels)
+        distances = self.scale * fdtri(self.n_dimensions, self.tail, levels)
         weights = pull.weigh(pull.take_in(distances))
-        return replace(self, stretch=mean / float(weights @ distances / weights.sum()))
+        stretch = mean / float(weights @ distances / weights.sum())
+        return replace(self, scale=stretch * self.scale)
 
     def p_values(self, distances: FloatArray) -> FloatArray:
         """Return the probability of a distance at least as large."""
-        scaled = np.asarray(distances, dtype=np.float64) / self._scale
-        p: FloatArray = fdtrc(self.n_dimensions, self._tail, scaled)
+        scaled = np.asarray(distances, dtype=np.float64) / self.scale
+        p: FloatArray = fdtrc(self.n_dimensions, self.tail, scaled)
         return p
 
     def distance_at(self, levels: FloatArray) -> FloatArray:
         """Return the distances with given p-values."""
         # F's upper tail by the beta law's lower one, which keeps its digits.
-        z = np.maximum(betaincinv(self._tail / 2, self.n_dimensions / 2, levels), 1e-300)
-        distances: FloatArray = self._scale * (self._tail / self.n_dimensions) * (1 - z) / z
+        z = np.maximum(betaincinv(self.tail / 2, self.n_dimensions / 2, levels), 1e-300)
+        distances: FloatArray = self.scale * (self.tail / self.n_dimensions) * (1 - z) / z
         return distances
-
-    @property
-    def _tail(self) -> float:
-        return max(self.covariance_size - self.n_dimensions, 1e-3)
-
-    @property
-    def _scale(self) -> float:
-        n = max(self.location_size, 1 + 1e-9)
-        # (1 + 1/n): the location is estimated too. n/(n-1): the scatter is around it.
-        inflation = (1 + 1 / n) * n / (n - 1) * (self.covariance_size - 1) / self._tail
-        return self.stretch * inflation * self.n_dimensions

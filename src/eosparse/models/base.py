@@ -38,21 +38,18 @@ class Wanted:
     ----------
     alpha : float or "auto"
         Regularisation.
-    efficiency, perplexity : float or None
-        Efficiency, or effective number of rows, for which to choose α.
+    efficiency : float or None
+        Efficiency for which to choose α.
     searches : bool
         Whether to search for a start; otherwise only α is wanted.
+    is_alpha_open : bool
+        Whether α is left to the model altogether.
     """
 
     alpha: float | Literal["auto"] = "auto"
     efficiency: float | None = None
-    perplexity: float | None = None
     searches: bool = True
-
-    @property
-    def is_alpha_open(self) -> bool:
-        """Whether α is left to the model altogether."""
-        return self.alpha == "auto" and self.efficiency is self.perplexity is None
+    is_alpha_open: bool = True
 
 
 @dataclass(frozen=True)
@@ -230,11 +227,6 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
             f"{type(self).__name__} does not split its error among the columns. Override "
             "deviations(block, theta, alpha) to do so."
         )
-
-    @property
-    def amount(self) -> float:
-        """The shrinkage used."""
-        raise AttributeError(f"{type(self).__name__} has no shrinkage_; use model='gaussian'.")
 
     def location(self, theta: Theta) -> FloatArray:  # noqa: ARG002  # for subclasses
         """Return the location of the rows, in the units of the columns."""

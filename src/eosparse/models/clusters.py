@@ -115,7 +115,8 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
 
     def start_from(self, rows: Table) -> FloatArray:
         """Return the first guess for rows with these prior weights."""
-        return next(self.starts(take_sample(rows, self.sample_size(rows)).view_by(rows.prepare)))
+        sample = take_sample(rows, self.sample_size(rows))
+        return next(self.starts(replace(sample, values=rows.prepare(sample.values))))
 
     def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # as other models'
         """Return K: as many rows may each have a centre to themselves."""

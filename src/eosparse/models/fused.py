@@ -21,8 +21,8 @@ _MOST_COLUMNS = 160
 _FEWEST_ROWS = 2048
 
 
-def is_worth_it(values: FloatArray) -> bool:
-    """Whether a block is large and narrow enough, and Numba is installed."""
+def is_large(values: FloatArray) -> bool:
+    """Whether a block is large and narrow enough for compiled code, and Numba is installed."""
     n_rows, n_columns = values.shape
     return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and _kernels() is not None
 

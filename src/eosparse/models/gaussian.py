@@ -19,9 +19,7 @@ multiplied by the whitening matrix, and by its weights.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -42,13 +40,20 @@ from eosparse.core import (
 )
 from eosparse.inference import FittedGamma, Law, Pull, ScaledF, SelfPull
 from eosparse.models import fused
-from eosparse.models.base import Attempt, TableModel, Wanted
+from eosparse.models.base import TableModel
 from eosparse.models.efficiency import Structure, covariance_parameters
 from eosparse.models.gaussian_search import propose_attempts
 from eosparse.models.normal import RANK_TOLERANCE, Normal, move_covariance, times_transposed
 from eosparse.models.shrinkage import choose_shrinkage
-from eosparse.rows import Coordinates, Sample, Table
-from eosparse.rows.coordinates import choose_working_coordinates
+from eosparse.rows import (
+    Coordinates,
+    MemoryRows,
+    Sample,
+    Table,
+    check_rows_differ,
+    choose_coordinates,
+    reduce_to_span,
+)
 
 # Columns this many spreads away from zero lose digits when θ is brought to them.
 _FAR_FROM_ZERO = 2.0**16
@@ -71,6 +76,8 @@ class GaussianModel(TableModel[Normal, Moments]):
         warning).
     n_features : int
         D, the number of columns; `complete` sets this and everything below.
+    amount : float
+        λ, the shrinkage used.
     target : float
         τ, the variance towards which the covariance is shrunk.
     smallest_size : float
@@ -97,6 +104,7 @@ class GaussianModel(TableModel[Normal, Moments]):
     covariance: Structure = "full"
     shrinkage: float | Literal["auto"] = "auto"
     n_features: int = 0
+    amount: float = 0.0
     target: float = 1.0
     smallest_size: float = 2.0
     crowding: float = 0.0
@@ -104,15 +112,8 @@ class GaussianModel(TableModel[Normal, Moments]):
     coordinates: Coordinates | None = None
 
     warms_up = True
-
-    def view(self, values: FloatArray) -> FloatArray:
-        """Return rows as stored: the model takes shift and scale into θ."""
-        return values
-
-    @property
-    def amount(self) -> float:
-        """λ, the shrinkage used."""
-        return 0.0 if isinstance(self.shrinkage, str) else self.shrinkage
+    view = staticmethod(np.asarray)  # type: ignore[assignment]  # as stored; θ has shift and scale
+    propose = propose_attempts
 
     def coupling(self, alpha: float) -> float:
         """Return c, the exponent of the weights ``w ∝ exp(-c·m/2)``."""
@@ -163,9 +164,10 @@ class GaussianModel(TableModel[Normal, Moments]):
         self, block: FloatArray, prior: FloatArray | None, theta: Normal, alpha: float
     ) -> Visit[Moments]:
         """Return summary and moments of a block; rows are centred once."""
-        swept = self.sweep(block, prior, theta, alpha)
-        if swept is not None:
-            return swept
+        if fused.is_large(block) and np.isfinite(alpha):
+            swept = self.sweep(block, prior, theta, alpha)
+            if swept is not None:
+                return swept
         centred, distances, scale = self._measure(block, theta)
         solution = optimal_weights(self.error_at(distances, theta), alpha, prior)
         moments = centred_moments(
@@ -184,30 +186,40 @@ class GaussianModel(TableModel[Normal, Moments]):
 
         A scale of None means that the centred rows are in working coordinates.
         """
-        if self.coordinates is not None and self._is_direct and theta.is_well_conditioned:
-            scale = self.coordinates.scale
+        white: FloatArray
+        frame = self._bring_to_rows(theta)
+        if frame is not None:
+            centre, whitening, scale = frame
             centred = np.empty(block.shape, order="F")  # few columns: faster than row by row
-            white: FloatArray
             with np.errstate(over="ignore", invalid="ignore"):
-                np.subtract(block, self.coordinates.origin + scale * theta.location, out=centred)
-                if theta.factor.ndim == 1:
-                    white = centred / (theta.factor * scale)
+                np.subtract(block, centre, out=centred)
+                if whitening.ndim == 1:
+                    white = centred / whitening
                 else:
-                    white = times_transposed(centred, theta.inverse_factor / scale)
+                    white = times_transposed(centred, whitening)
                 distances = np.einsum("ij,ij->i", white, white)
             if np.isfinite(distances.max()):
                 return centred, distances, scale
         working = block if self.coordinates is None else self.coordinates(block)
         centred = working - theta.location
-        return centred, theta.squared_lengths(centred), None
+        white = theta.whiten(centred)
+        return centred, np.einsum("ij,ij->i", white, white), None
 
-    @cached_property
-    def _is_direct(self) -> bool:
-        """Whether θ may be brought to the rows without losing digits."""
+    def _bring_to_rows(self, theta: Normal) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Return θ's location and whitening matrix for rows as stored, and the rows' scale.
+
+        The whitening matrix of variances is the vector to divide by. None where rows must be
+        brought to θ instead, lest digits be lost: columns far from zero, or an ill-conditioned θ.
+        """
         coordinates = self.coordinates
-        if coordinates is None or coordinates.basis is not None:
-            return False
-        return bool((np.abs(coordinates.origin) <= _FAR_FROM_ZERO * coordinates.scale).all())
+        if coordinates is None or coordinates.basis is not None or not theta.is_well_conditioned:
+            return None
+        scale = coordinates.scale
+        if not (np.abs(coordinates.origin) <= _FAR_FROM_ZERO * scale).all():
+            return None
+        is_diagonal = theta.factor.ndim == 1
+        whitening = theta.factor * scale if is_diagonal else theta.inverse_factor / scale
+        return coordinates.origin + scale * theta.location, whitening, scale
 
     def sweep(
         self, block: FloatArray, prior: FloatArray | None, theta: Normal, alpha: float
@@ -216,12 +228,13 @@ class GaussianModel(TableModel[Normal, Moments]):
 
         None where that is not possible: the numbers need care, or no weight is large enough.
         """
-        frame = None if np.isinf(alpha) else self._frame(block, theta)
-        if frame is None or self.coordinates is None:
+        frame = self._bring_to_rows(theta)
+        if frame is None or theta.covariance.ndim == 1:
             return None
+        centre, whitening, scale = frame
         at_location = self.error_at(np.zeros(1), theta)[0]
         exponent = self.coupling(alpha) / 2
-        totals, sums, products = fused.sweep(block, prior, *frame, exponent)
+        totals, sums, products = fused.sweep(block, prior, centre, whitening, exponent)
         mass, squares, distances = totals.tolist()
         if not _LEAST_MASS < mass < np.inf:
             return None
@@ -237,16 +250,7 @@ class GaussianModel(TableModel[Normal, Moments]):
             squares=squares / mass**2,
         )
         moments = Moments(1.0, gap, around - np.outer(gap, gap))
-        return Visit(summary, _shift_and_scale(moments, theta.location, self.coordinates.scale))
-
-    def _frame(self, block: FloatArray, theta: Normal) -> tuple[FloatArray, FloatArray] | None:
-        """Return θ's location and whitening matrix for rows as stored, if worth compiled code."""
-        if self.coordinates is None or theta.covariance.ndim == 1 or not fused.is_worth_it(block):
-            return None
-        if not (self._is_direct and theta.is_well_conditioned):
-            return None
-        scale = self.coordinates.scale
-        return self.coordinates.origin + scale * theta.location, theta.inverse_factor / scale
+        return Visit(summary, _shift_and_scale(moments, theta.location, scale))
 
     def foresee(self, before: Normal, after: Normal, alpha: float) -> Foresight[Normal]:
         """Over-relax the location by 1/(1-c), and the inverse covariance by a little more.
@@ -288,33 +292,24 @@ class GaussianModel(TableModel[Normal, Moments]):
                 f"shrinkage={self.shrinkage!r} applies to covariance='full' only, not to "
                 f"{self.covariance!r}."
             )
-        coordinates = choose_working_coordinates(sample, reduces=self.covariance == "full")
+        if (sample.values == sample.values[0]).all():
+            check_rows_differ(sample)
+        coordinates = choose_coordinates(sample)
+        if self.covariance == "full":
+            reduced = reduce_to_span(coordinates, MemoryRows(sample.values, sample.mass))
+            if reduced.basis is not None and not sample.is_whole:  # all rows are asked if need be
+                reduced = reduce_to_span(coordinates, sample.table)
+            coordinates = reduced
         rank, n_rows = coordinates.rank, sample.n_rows
-        ready = replace(
+        model = replace(
             self,
             coordinates=coordinates,
-            n_features=coordinates.n_features,
+            n_features=sample.values.shape[1],
             smallest_size=min(1.5 * (rank + 1), n_rows / 4),
             crowding=covariance_parameters(self.covariance, rank) / n_rows,
             dimension=float(rank),
         )
-        return ready.shrink(sample)
-
-    def shrink(self, sample: Sample) -> GaussianModel:
-        """Return the model with the amount and the target of its shrinkage chosen."""
-        assert self.coordinates is not None
-        if self.covariance != "full" or self.shrinkage == 0.0:
-            return self
-        chosen = choose_shrinkage(self.shrinkage, self.coordinates, sample)
-        if chosen is None:
-            return self
-        return replace(
-            self, shrinkage=chosen.amount, target=chosen.target, dimension=chosen.dimension
-        )
-
-    def propose(self, sample: Sample, wanted: Wanted) -> Iterator[Attempt[Normal]]:
-        """Yield solutions found on the sample: see `gaussian_search`."""
-        return propose_attempts(self, sample, wanted)
+        return model if self.covariance != "full" else choose_shrinkage(model, sample)
 
     def path_range(self, alpha: float) -> tuple[float, float]:  # noqa: ARG002  # as other models'
         """Return the α of almost equal weights, and that just above the collapse onto a point."""
@@ -325,11 +320,12 @@ class GaussianModel(TableModel[Normal, Moments]):
 
     def distances(self, block: FloatArray, theta: Normal) -> FloatArray:
         """Return the squared distances m of rows as stored, in the metric of V."""
-        frame = self._frame(block, theta)
-        if frame is not None:
-            distances = fused.squared_distances(block, *frame)
-            if np.isfinite(distances.max()):
-                return distances
+        if fused.is_large(block) and theta.covariance.ndim == 2:
+            frame = self._bring_to_rows(theta)
+            if frame is not None:
+                distances = fused.squared_distances(block, *frame[:2])
+                if np.isfinite(distances.max()):
+                    return distances
         distances = self._measure(block, theta)[1]
         if self.coordinates is not None and self.coordinates.basis is not None:
             distances += self.coordinates.off_span(block) / self.off_span_variance

@@ -20,18 +20,18 @@ def guess_clean_rows(values: FloatArray, mass: FloatArray) -> Iterator[FloatArra
     """
     centre, spread = centre_and_spread(values, mass)
     scaled = (values - centre) / np.where(spread > 0, spread, 1.0)
+
+    def keep_nearest_half(distances: FloatArray) -> FloatArray:
+        return mass * (distances <= weighted_quantiles(distances, mass, (0.5,)))
+
     yield mass
-    yield _nearest_half(np.einsum("ij,ij->i", scaled, scaled), mass)
+    yield keep_nearest_half(np.einsum("ij,ij->i", scaled, scaled))
     # Transformations that outliers can hardly move: tanh and spatial signs.
     length = np.linalg.norm(scaled, axis=1, keepdims=True)
     for bounded in (np.tanh(scaled), scaled / np.where(length > 0, length, 1.0)):
-        yield _nearest_half(_eigenvector_distances(scaled, bounded, mass), mass)
+        yield keep_nearest_half(_eigenvector_distances(scaled, bounded, mass))
     if mass.sum() > 2 * values.shape[1]:
         yield from _kurtosis_splits(values, mass)
-
-
-def _nearest_half(distances: FloatArray, mass: FloatArray) -> FloatArray:
-    return mass * (distances <= weighted_quantiles(distances, mass, (0.5,)))
 
 
 def _eigenvector_distances(scaled: FloatArray, bounded: FloatArray, mass: FloatArray) -> FloatArray:

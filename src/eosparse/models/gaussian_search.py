@@ -18,11 +18,11 @@ No single α separates every group of outliers, so the search looks at bolder on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaincinv
@@ -49,6 +49,7 @@ from eosparse.models.efficiency import (
 )
 from eosparse.models.gaussian_guesses import guess_clean_rows
 from eosparse.models.normal import Normal, SingularFitError
+from eosparse.models.shrinkage import choose_shrinkage
 from eosparse.rows import MemoryRows, Sample, map_parallel
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def propose_attempts(
     for relaxation in range(_MOST_RELAXATIONS if may_relax else 0):
         with suppress(CollapseError):
             yield from choice.attempt(coupling / 2**relaxation)
-    is_open = wanted.is_alpha_open and model.covariance == "full" and model.shrinkage == "auto"
+    is_open = wanted.is_alpha_open and model.covariance == "full" and model.amount == 0.0
+    is_open &= model.shrinkage == "auto"
     try:
         yield from choice.attempt(coupling / 2 ** (_MOST_RELAXATIONS if may_relax else 0))
     except CollapseError:
@@ -103,7 +105,7 @@ def propose_attempts(
             DegenerateDataWarning,
         )
         # A robust start would look for the exact relation again.
-        milder = replace(model, shrinkage=_FALLBACK_SHRINKAGE).shrink(sample)
+        milder = choose_shrinkage(replace(model, shrinkage=_FALLBACK_SHRINKAGE), sample)
         yield from propose_attempts(milder, sample, replace(wanted, searches=False))
 
 
@@ -151,7 +153,8 @@ class _Choice:
         crowding = model.crowding * self.sample.n_rows / size
         working = replace(model, coordinates=None, crowding=crowding)
         values = model.coordinates(self.sample.values)
-        search = StartSearch(working, values, self.sample.mass, self.sample.prior)
+        mass = self.sample.mass
+        search = StartSearch(working, values, mass, None if (mass == 1.0).all() else mass)
         bearable = coupling
         if not self.sample.is_whole:  # as much as fewer rows can bear
             bearable = min(coupling, self._largest_stable(size))
@@ -162,7 +165,14 @@ class _Choice:
                 f"every start collapsed at alpha={model.alpha(coupling):.6g}: too few rows keep "
                 "their weight. Use a larger alpha, more shrinkage, or fewer columns."
             )
-        _warn_of_minority(bolder or best)
+        found = bolder or best
+        if found is not None and not found.is_majority:
+            warn_caller(
+                "no solution holds half of the rows; the one that holds most, "
+                f"{found.coverage:.0%}, is reported. The rows may form several groups, or be far "
+                "from Gaussian.",
+                MaskingWarning,
+            )
         if bolder is not None:
             # What holds together on the sample may still collapse on all rows.
             yield Attempt(model, model.alpha(bolder.coupling), bolder.result.theta)
@@ -197,22 +207,26 @@ class _Choice:
 
 @dataclass(frozen=True)
 class Candidate:
-    """An end of the alternation at some c, and the part of all rows in its 99 % ellipsoid."""
+    """An end of the alternation at some c.
+
+    Attributes
+    ----------
+    result, coupling
+        The end, and its c.
+    inside, coverage
+        The rows in its 99 % ellipsoid, and their share of all.
+    is_majority : bool
+        Whether that is at least half.
+    corrected_log_det : float
+        Log-determinant of the consistent covariance.
+    """
 
     result: Result[Normal]
     coupling: float
     inside: BoolArray
     coverage: float
-
-    @property
-    def is_majority(self) -> bool:
-        """Whether at least half of the rows lie inside."""
-        return self.coverage >= 0.5
-
-    def corrected_log_det(self) -> float:
-        """Return the log-determinant of the consistent covariance."""
-        theta = self.result.theta
-        return theta.log_det - len(theta.location) * float(np.log(1 - self.coupling))
+    is_majority: bool
+    corrected_log_det: float
 
 
 @dataclass(frozen=True)
@@ -260,7 +274,8 @@ class StartSearch:
     def ends(self, alpha: float, starts: list[Normal] | None = None) -> list[Candidate]:
         """Return where the alternation leads from each start, roughly."""
         chosen = self._starts_from_all if starts is None else starts
-        ends = self._map(lambda start: self.end(alpha, start), chosen)
+        is_small = self.values.size <= _SMALL_SAMPLE
+        ends = (map if is_small else map_parallel)(lambda start: self.end(alpha, start), chosen)
         return [end for end in ends if end is not None]
 
     def unmask(self, found: Candidate, coupling: float) -> Candidate | None:
@@ -278,16 +293,12 @@ class StartSearch:
         continued = self.end(alpha, found.result.theta)
         if continued is None or continued.coverage < found.coverage - _LEAST_GROUP:
             return other
-        gain = found.corrected_log_det() - other.corrected_log_det()
+        gain = found.corrected_log_det - other.corrected_log_det
         size = other.result.effective_size * (1 - coupling**2) ** 2
         # Four standard errors of the log-determinant.
         is_smaller = gain > 4 * np.sqrt(2 * self.values.shape[1] / size)
         is_smaller = is_smaller and other.coverage < found.coverage - _LEAST_GROUP
         return other if is_smaller else None
-
-    @property
-    def _map(self) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]:
-        return map_parallel if self.values.size > _SMALL_SAMPLE else map
 
     @cached_property
     def _starts_from_all(self) -> list[Normal]:
@@ -296,12 +307,15 @@ class StartSearch:
     def _find_starts(self, pool: FloatArray) -> list[Normal]:
         """Return distinct fits from every guess; they do not depend on alpha."""
         guesses = guess_clean_rows(self.values, pool)
-        refined = self._map(lambda guess: self._concentrate(guess, pool), guesses)
+        is_small = self.values.size <= _SMALL_SAMPLE
+        refined = (map if is_small else map_parallel)(
+            lambda guess: self._concentrate(guess, pool), guesses
+        )
         fits = [fit for fit in refined if fit is not None]
         # The classical fit too, unconcentrated: ties may make every half of the rows singular.
-        distinct: list[Normal] = [self._fit(pool)]
+        distinct = [self.model.solve(self.model.statistics(self.values, pool))]
         for fit in sorted(fits, key=lambda fit: fit.log_det):
-            if not any(_are_alike(fit, other) for other in distinct[1:]):
+            if not any(fit.is_like(other) for other in distinct[1:]):
                 distinct.append(fit)
         return distinct[:_MOST_ENDS]
 
@@ -316,19 +330,17 @@ class StartSearch:
         spare = self.values.shape[1] + 1 if self.model.amount == 0 else 1
         half = 0.5 * (self.mass.sum() + spare)
         share = min(half / pool.sum(), 1.0)
+        model, weights = self.model, guess
         try:
-            fit = self._fit(guess)
             for _ in range(_CONCENTRATION_STEPS):
+                fit = model.solve(model.statistics(self.values, weights))
                 distances = fit.mahalanobis(self.values)
-                near = distances <= weighted_quantiles(distances, pool, (share,))
-                fit = self._fit(pool * near)
+                weights = pool * (distances <= weighted_quantiles(distances, pool, (share,)))
+            fit = model.solve(model.statistics(self.values, weights))
             _ = fit.factor  # raises here if the fit is singular
         except SingularFitError:
             return None
         return fit
-
-    def _fit(self, weights: FloatArray) -> Normal:
-        return self.model.solve(self.model.statistics(self.values, weights))
 
     def end(
         self, alpha: float, start: Normal, *, tol: float = 1e-5, max_iter: int = 60
@@ -340,10 +352,11 @@ class StartSearch:
             raise KeyboardInterrupt  # a search cut short has no answer
         if result.status is Status.COLLAPSED:
             return None
-        coupling = min(self.model.coupling(alpha), 0.999)
-        inside = self._is_inside(result.theta, coupling)
+        theta, coupling = result.theta, min(self.model.coupling(alpha), 0.999)
+        inside = self._is_inside(theta, coupling)
         coverage = float(self.mass @ inside / self.mass.sum())
-        return Candidate(result, coupling, inside, coverage)
+        log_det = theta.log_det - len(theta.location) * float(np.log(1 - coupling))
+        return Candidate(result, coupling, inside, coverage, coverage >= 0.5, log_det)
 
     def _is_inside(self, theta: Normal, coupling: float) -> BoolArray:
         """Return which rows lie within the 99 % ellipsoid of a fit.
@@ -377,28 +390,6 @@ def _order_by_preference(found: list[Candidate]) -> Iterator[Candidate]:
         level = [candidate for candidate in remaining if candidate.result.last.log_det <= bound]
         yield from sorted(level, key=lambda candidate: candidate.result.objective)
         remaining = remaining[len(level) :]
-
-
-def _are_alike(one: Normal, other: Normal) -> bool:
-    """Whether two fits are so close that the alternation would bring them together.
-
-    Their divergence is that of Kullback and Leibler, both ways: a determinant does not tell a
-    fit that holds a small cluster from one that holds a few rows more elsewhere.
-    """
-    size = len(one.location)
-    if abs(one.log_det - other.log_det) > _EQUAL_LOG_DET * size:
-        return False
-    return one.excess_over(other) + other.excess_over(one) < 0.1 * size
-
-
-def _warn_of_minority(found: Candidate | None) -> None:
-    if found is not None and not found.is_majority:
-        warn_caller(
-            "no solution holds half of the rows; the one that holds most, "
-            f"{found.coverage:.0%}, is reported. The rows may form several groups, or be far "
-            "from Gaussian.",
-            MaskingWarning,
-        )
 
 
 def _name_dependent_columns(model: GaussianModel, sample: Sample) -> str:

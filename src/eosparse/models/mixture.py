@@ -215,7 +215,8 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
 
     def start_from(self, rows: Table) -> Mixture:
         """Return the first guess for rows with these prior weights."""
-        return next(self.starts(take_sample(rows, self.sample_size(rows)).view_by(rows.prepare)))
+        sample = take_sample(rows, self.sample_size(rows))
+        return next(self.starts(replace(sample, values=rows.prepare(sample.values))))
 
     def starts(self, sample: Sample) -> Iterator[Mixture]:
         """Yield equal balls around the centres with which k-means starts."""

@@ -15,6 +15,8 @@ from eosparse.core import CollapseError, FloatArray
 RANK_TOLERANCE = 1e-7
 # Columns per strip of a triangular product; narrower ones are slower than the zeros they leave out.
 _STRIP = 64
+# Fits that differ by less than this per column, in log-determinant and divergence, are alike.
+_EQUAL_LOG_DET, _EQUAL_DIVERGENCE = 0.02, 0.1
 # An extrapolated inverse covariance may fall to this part of the former one in any direction.
 _LEAST_PRECISION = 0.1
 
@@ -84,20 +86,26 @@ class Normal:
 
     def mahalanobis(self, values: FloatArray) -> FloatArray:
         """Squared Mahalanobis distance of each row."""
-        return self.squared_lengths(values - self.location)
-
-    def squared_lengths(self, centred: FloatArray) -> FloatArray:
-        """Squared Mahalanobis distance of rows from which the location has been subtracted."""
-        white = self.whiten(centred)
+        white = self.whiten(values - self.location)
         lengths: FloatArray = np.einsum("ij,ij->i", white, white)
         return lengths
 
-    def excess_over(self, other: Normal) -> float:
-        """Return the mean squared distance from `other` under this, less the number of columns."""
-        gap = other.mahalanobis(self.location[None, :])[0]
-        if self.factor.ndim == 1:
-            return float(gap + (self.covariance / other.covariance - 1.0).sum())
-        return float(gap + np.square(other.whiten(self.factor.T)).sum() - len(self.location))
+    def is_like(self, other: Normal) -> bool:
+        """Whether two fits are so close that the alternation would bring them together.
+
+        Their divergence is that of Kullback and Leibler, both ways: a determinant does not tell a
+        fit that holds a small cluster from one that holds a few rows more elsewhere.
+        """
+        size, divergence = len(self.location), 0.0
+        if abs(self.log_det - other.log_det) > _EQUAL_LOG_DET * size:
+            return False
+        for one, two in ((self, other), (other, self)):
+            gap = two.mahalanobis(one.location[None, :])[0]
+            if one.factor.ndim == 1:
+                divergence += float(gap + (one.covariance / two.covariance - 1.0).sum())
+            else:
+                divergence += float(gap + np.square(two.whiten(one.factor.T)).sum() - size)
+        return divergence < _EQUAL_DIVERGENCE * size
 
 
 class SingularFitError(CollapseError):

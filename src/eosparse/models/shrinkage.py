@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eosparse.core import FloatArray, weighted_moments, weighted_quantiles
-from eosparse.rows import Coordinates, Sample
+from eosparse.rows import Sample
+
+if TYPE_CHECKING:
+    from eosparse.models.gaussian import GaussianModel
 
 # With fewer rows per column than this, "auto" shrinks the covariance: its smallest eigenvalues are
 # then too small by a factor of three or more (Marchenko and Pastur).
@@ -17,31 +20,21 @@ ROWS_PER_COLUMN = 5.0
 _MOST_SHRINKAGE = 0.99
 
 
-@dataclass(frozen=True)
-class Shrinkage:
-    """How much to shrink, towards which variance, and how many dimensions are still fitted."""
-
-    amount: float
-    target: float
-    dimension: float
-
-
-def choose_shrinkage(
-    asked: float | Literal["auto"], coordinates: Coordinates, sample: Sample
-) -> Shrinkage | None:
-    """Return the shrinkage that was asked for, or that the number of rows asks for; or None."""
-    rank, n_features = coordinates.rank, coordinates.n_features
+def choose_shrinkage(model: GaussianModel, sample: Sample) -> GaussianModel:
+    """Return a model with the shrinkage that was asked for, or that the number of rows asks for."""
+    assert model.coordinates is not None
+    rank, n_features = int(model.dimension), model.n_features
     is_crowded = sample.n_rows < ROWS_PER_COLUMN * rank
-    if isinstance(asked, str) and not is_crowded:
-        return None
-    scatter, size = bounded_scatter(coordinates(sample.values), sample.mass)
-    if isinstance(asked, str):
-        asked = min(oas_shrinkage(scatter, n_features, size), _MOST_SHRINKAGE)
-        if asked == 0.0:
-            return None
-    amount = float(asked)
+    if model.shrinkage == 0.0 or (model.shrinkage == "auto" and not is_crowded):
+        return model
+    scatter, size = bounded_scatter(model.coordinates(sample.values), sample.mass)
+    chosen = min(oas_shrinkage(scatter, n_features, size), _MOST_SHRINKAGE)
+    amount = chosen if model.shrinkage == "auto" else model.shrinkage
+    if amount == 0.0:
+        return model
     dimension = effective_dimension(scatter, n_features, amount) if is_crowded else float(rank)
-    return Shrinkage(amount, float(np.trace(scatter)) / n_features, dimension)
+    target = float(np.trace(scatter)) / n_features
+    return replace(model, amount=amount, target=target, dimension=dimension)
 
 
 def bounded_scatter(working: FloatArray, mass: FloatArray) -> tuple[FloatArray, float]:

@@ -121,5 +121,5 @@ def _ordered(estimator: EOSDetector, X: ArrayLike | None) -> tuple[FloatArray, B
     fitted = np.asarray(cast(Table, estimator._training).to_column(np.float64))
     order = np.argsort(fitted, kind="stable")
     # Ranked as p-values are: with very few rows a near row's pull may outweigh its distance.
-    left_out = np.maximum.accumulate(estimator._judge.fit.pull.leave_out(fitted[order]))
+    left_out = np.maximum.accumulate(estimator._judge.pull.leave_out(fitted[order]))
     return left_out, flagged[order]

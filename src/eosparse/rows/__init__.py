@@ -5,6 +5,7 @@ from eosparse.rows.coordinates import (
     BoundedColumns,
     Coordinates,
     bound_columns,
+    check_rows_differ,
     choose_coordinates,
     reduce_to_span,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "as_stored",
     "block_slices",
     "bound_columns",
+    "check_rows_differ",
     "choose_coordinates",
     "group_by_class",
     "map_parallel",

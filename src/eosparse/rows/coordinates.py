@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eosparse.core import FloatArray, centre_and_spread, weighted_moments
-from eosparse.rows.memory import MemoryRows
 from eosparse.rows.sample import Sample
 from eosparse.rows.table import Table
 
@@ -97,22 +96,6 @@ class Coordinates:
         return full * self.scale[:, None] * self.scale
 
 
-def choose_working_coordinates(sample: Sample, *, reduces: bool) -> Coordinates:
-    """Return coordinates for the rows of a table, reduced to their span if wanted.
-
-    All rows are asked for their span, or whether they differ, only if those of the sample are
-    deficient.
-    """
-    _check_rows_differ(sample)
-    coordinates = choose_coordinates(sample)
-    if not reduces:
-        return coordinates
-    reduced = reduce_to_span(coordinates, MemoryRows(sample.values, sample.mass))
-    if reduced.basis is not None and not sample.is_whole:
-        return reduce_to_span(coordinates, sample.table)
-    return reduced
-
-
 def choose_coordinates(sample: Sample) -> Coordinates:
     """Centre and scale robustly; a constant column keeps scale 1.
 
@@ -139,11 +122,9 @@ def choose_coordinates(sample: Sample) -> Coordinates:
     return Coordinates(values[middle], scale)
 
 
-def _check_rows_differ(sample: Sample) -> None:
-    """Raise if all rows of the table are equal."""
+def check_rows_differ(sample: Sample) -> None:
+    """Raise if all rows of a table, not only those of the sample, are equal."""
     first = sample.values[0]
-    if (sample.values != first).any():
-        return
 
     def count_others(block: FloatArray, prior: FloatArray | None) -> FloatArray:
         counted = block if prior is None else block[prior > 0]
@@ -170,7 +151,8 @@ def reduce_to_span(coordinates: Coordinates, table: Table) -> Coordinates:
         found = directions(values, prior)
         return found.T @ found
 
-    if table.n_present >= coordinates.n_features:
+    n_features = len(coordinates.origin)
+    if table.n_present >= n_features:
         squares, vectors = np.linalg.eigh(table.fold(products))
         singular, vectors = np.sqrt(np.maximum(squares, 0.0))[::-1], vectors[:, ::-1]
     else:
@@ -178,7 +160,7 @@ def reduce_to_span(coordinates: Coordinates, table: Table) -> Coordinates:
         _, singular, transposed = np.linalg.svd(directions(values, mass), full_matrices=False)
         vectors = transposed.T
     rank = int(np.count_nonzero(singular > _RANK_TOLERANCE * max(singular, default=1.0)))
-    if rank == coordinates.n_features:
+    if rank == n_features:
         return coordinates
     basis = vectors[:, :rank]
     # A direction and its opposite are the same; choose one, so that equal spans give equal bases.

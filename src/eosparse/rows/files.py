@@ -83,12 +83,16 @@ class FileRows(Table):
     weights: str | None = None
     prepare: Callable[[FloatArray], FloatArray] = field(default=as_stored, repr=False)
 
+    is_kept = False  # the rows can be read again
+
     @classmethod
     def accepts(cls, X: Any) -> bool:
         """Whether X is a path, a list of paths, a pyarrow Dataset, or opened rows."""
-        paths = list(X) if isinstance(X, (list, tuple)) else [X]
-        is_path = bool(paths) and all(isinstance(path, (str, Path)) for path in paths)
-        return isinstance(X, cls) or _is_dataset(X) or is_path
+        if isinstance(X, (str, Path, cls)):
+            return True
+        if isinstance(X, (list, tuple)):
+            return bool(X) and all(isinstance(path, (str, Path)) for path in X)
+        return type(X).__module__.startswith("pyarrow") and hasattr(X, "get_fragments")
 
     @classmethod
     def open(cls, X: Any, columns: Sequence[str] | None = None, sample_weight: Any = None) -> Self:
@@ -177,9 +181,6 @@ class FileRows(Table):
     def map(self, function: Callable[[FloatArray], FloatArray]) -> FileRows:
         """Return rows of one number each, computed whenever they are read."""
         return self.prepare_with(Chain(self.prepare, function))
-
-    def keep_for_training(self) -> None:
-        """Keep nothing: the rows can be read again."""
 
     def write_columns(
         self,
@@ -421,7 +422,9 @@ def open_rows(
     >>> detector.location_.shape
     (2,)
     """
-    dataset = source if _is_dataset(source) else _dataset(source, partitioning)
+    dataset: Any = source
+    if isinstance(source, (str, Path, list, tuple)):
+        dataset = _dataset(source, partitioning)
     if not hasattr(dataset, "files"):
         raise ValueError(f"a {type(dataset).__name__} has no files: write it to Parquet first.")
     used = tuple(_names_in_files(dataset) if columns is None else columns)
@@ -430,10 +433,6 @@ def open_rows(
     rows = FileRows(dataset, used)
     rows.check_columns(chosen=columns is not None)
     return rows if weights is None else rows.weight_by(weights)
-
-
-def _is_dataset(source: Any) -> bool:
-    return type(source).__module__.startswith("pyarrow") and hasattr(source, "get_fragments")
 
 
 def _dataset(source: Any, partitioning: Any) -> Dataset:

@@ -27,11 +27,6 @@ Part = TypeVar("Part", bound=Mergeable)
 Value = TypeVar("Value")
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")
-
-
 @dataclass
 class _Limit:
     """BLAS threads are a setting of the process: the first to enter lowers it, the last to leave
@@ -40,6 +35,7 @@ class _Limit:
     lock: Lock = field(default_factory=Lock)
     depth: int = 0
     n_threads: int = 1
+    blas: Any = None
     context: Any = None
 
 
@@ -51,10 +47,12 @@ def single_threaded_blas() -> Iterator[int]:
     """Give BLAS one thread; yields the number that it had, which blocks may use instead."""
     with _limit.lock:
         if _limit.depth == 0:
+            if _limit.blas is None:  # looking for it takes a while
+                _limit.blas = ThreadpoolController().select(user_api="blas")
             # A BLAS that does not tell its number of threads uses all cores.
-            threads = [info["num_threads"] for info in _blas().info()]
+            threads = [info["num_threads"] for info in _limit.blas.info()]
             _limit.n_threads = max(threads, default=os.cpu_count() or 1)
-            _limit.context = _blas().limit(limits=1)
+            _limit.context = _limit.blas.limit(limits=1)
         _limit.depth += 1
     try:
         yield _limit.n_threads

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,35 +22,23 @@ class Sample:
         Their prior weights.
     table : Table
         The table that they come from.
+    n_rows : float
+        Mass of all rows of the table.
+    is_whole : bool
+        Whether the sample holds all rows that count.
     """
 
     values: FloatArray
     mass: FloatArray
     table: Table
-
-    @property
-    def n_rows(self) -> float:
-        """Mass of all rows of the table."""
-        return self.table.mass
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the sample holds all rows that count."""
-        return len(self.mass) == self.table.n_present
-
-    @property
-    def prior(self) -> FloatArray | None:
-        """The prior weights; None if all are one."""
-        return None if (self.mass == 1.0).all() else self.mass
-
-    def view_by(self, view: Callable[[FloatArray], FloatArray]) -> Sample:
-        """Return the sample with a function applied to its rows."""
-        return replace(self, values=view(self.values))
+    n_rows: float
+    is_whole: bool
 
 
 def take_sample(table: Table, size: int) -> Sample:
     """Return up to `size` rows from all over a table, always the same ones."""
-    return Sample(*table.take(spread_out(table.n_present, size)), table)
+    values, mass = table.take(spread_out(table.n_present, size))
+    return Sample(values, mass, table, table.mass, len(mass) == table.n_present)
 
 
 def spread_out(n_rows: int, size: int) -> IntArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -20,9 +21,8 @@ def as_stored(values: FloatArray) -> FloatArray:
     return values
 
 
-def as_float64(values: FloatArray) -> FloatArray:
-    """Return a block in double precision."""
-    return np.asarray(values, dtype=np.float64)
+as_float64: Callable[[FloatArray], FloatArray] = partial(np.asarray, dtype=np.float64)
+"""Return a block in double precision."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,9 @@ class Table(ABC):
 
     is_in_memory = False
     """Whether the rows, and one number per row, are at hand as arrays."""
+
+    is_kept = True
+    """Whether a fitted estimator keeps one number per training row."""
 
     @property
     def dtype(self) -> Any:
@@ -106,10 +109,6 @@ class Table(ABC):
             "start: random or given weights need the rows in memory. Use 'deterministic' or "
             "'uniform'."
         )
-
-    def keep_for_training(self) -> Self | None:
-        """Return what a fitted estimator keeps of the rows; None if they must be read again."""
-        return self
 
     def keep_for_pickle(self) -> Self | None:
         """Return what is saved with a pickled estimator."""

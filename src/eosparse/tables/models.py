@@ -21,7 +21,7 @@ import eosparse
 from eosparse.core import Result, Status
 from eosparse.estimators import EOSDetector
 from eosparse.fitting.judge import Judge
-from eosparse.inference import FittedGamma, ScaledF
+from eosparse.inference import FittedGamma, ScaledF, SelfPull
 from eosparse.models import Fit, GaussianModel, Normal
 from eosparse.rows import Coordinates
 from eosparse.tables.columns import Column, Role
@@ -40,6 +40,7 @@ _CLASSES: dict[str, type] = {
         Normal,
         ScaledF,
         FittedGamma,
+        SelfPull,
     )
 }
 _PARAMETERS = ("alpha", "efficiency", "perplexity", "fdr", "level", "weight_cut", "contamination")
