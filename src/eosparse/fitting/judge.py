@@ -120,21 +120,20 @@ def find_judge(fit: Fit[Any], distances: Table, rule: Rule) -> Judge:
     if rule.kind == "weight_cut":
         return Judge(fit, pull, law, pull.distance_at_weight(rule.value / fit.n_rows))
     if rule.kind == "contamination":
-        farthest = _find_farthest(distances, rule.value)
-        return Judge(fit, pull, law, float(pull.correct(np.array([farthest]))[0]))
-
-    def find_distances(levels: FloatArray) -> FloatArray:
-        return pull.take_in(law.distance_at(levels))
-
+        halfway = _find_farthest(distances, rule.value)
+        return Judge(fit, pull, law, float(pull.correct(np.array([halfway]))[0]))
     level = rule.value
     if rule.kind == "fdr":
         level = rule.value / TAIL_GUARD
         rejected = count_rejections(
-            lambda levels: count_beyond(distances, find_distances(levels)), fit.n_rows, level
+            lambda levels: count_beyond(distances, pull.take_in(law.distance_at(levels))),
+            fit.n_rows,
+            level,
         )
         # What the next row would have needed: with nothing rejected, the level of a first one.
         level *= max(rejected, 1.0) / fit.n_rows
-    return Judge(fit, pull, law, float(pull.correct(find_distances(np.array([level])))[0]))
+    farthest = float(pull.take_in(law.distance_at(np.array([level])))[0])
+    return Judge(fit, pull, law, float(pull.correct(np.array([farthest]))[0]))
 
 
 def count_beyond(distances: Table, cuts: FloatArray) -> FloatArray:

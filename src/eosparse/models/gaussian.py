@@ -32,7 +32,6 @@ from eosparse.core import (
     Visit,
     WeightSummary,
     centred_moments,
-    check_choice,
     check_number,
     has_lost_digits,
     optimal_weights,
@@ -57,6 +56,7 @@ from eosparse.rows import (
 
 # Columns this many spreads away from zero lose digits when θ is brought to them.
 _FAR_FROM_ZERO = 2.0**16
+_STRUCTURES: tuple[Structure, ...] = ("full", "diag", "spherical")
 # The square of a smaller mass would lose digits.
 _LEAST_MASS = 1e-140
 
@@ -285,7 +285,8 @@ class GaussianModel(TableModel[Normal, Moments]):
 
     def complete(self, sample: Sample) -> GaussianModel:
         """Return the model with coordinates and shrinkage chosen."""
-        check_choice("covariance", self.covariance, ("full", "diag", "spherical"))
+        if self.covariance not in _STRUCTURES:
+            raise ValueError(f"covariance={self.covariance!r} must be one of {_STRUCTURES}.")
         check_number("shrinkage", self.shrinkage, "[0, 1)", words=("auto",))
         if self.covariance != "full" and self.shrinkage not in ("auto", 0):
             raise ValueError(

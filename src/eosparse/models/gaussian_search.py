@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 # Efficiency of the location behind alpha="auto"; the lower one that looks for masked groups; and
 # those tried in turn where only a minority holds together. The usable window may be narrow.
 AUTO_EFFICIENCY = 0.7
-BOLD_EFFICIENCY = 0.4
-_BOLDER_EFFICIENCIES = (0.55, 0.4, 0.2)
+_BOLD_EFFICIENCY = 0.4
+_BOLDER_EFFICIENCIES = (0.55, _BOLD_EFFICIENCY, 0.2)
 # How often "auto" may double alpha to escape a collapse.
 _MOST_RELAXATIONS = 5
 # "auto" shrinkage of data whose bulk satisfies an exact relation, so that no other fit exists.
@@ -191,14 +191,14 @@ class _Choice:
             return None
         size, rank = float(search.mass.sum()), search.values.shape[1]
         stable = self._largest_stable(size, safety=1.3)
-
-        def bold(efficiency: float) -> float:
-            return min(coupling_for_efficiency(efficiency, self.model.dimension), stable)
-
+        bolder = {
+            efficiency: min(coupling_for_efficiency(efficiency, self.model.dimension), stable)
+            for efficiency in _BOLDER_EFFICIENCIES
+        }
         if found is not None and found.is_majority:
             has_enough = size >= max(20 * rank, 200)
-            return search.unmask(found, bold(BOLD_EFFICIENCY)) if has_enough else None
-        for coupling in sorted({bold(efficiency) for efficiency in _BOLDER_EFFICIENCIES}):
+            return search.unmask(found, bolder[_BOLD_EFFICIENCY]) if has_enough else None
+        for coupling in sorted(set(bolder.values())):
             best = search.best(search.model.alpha(coupling))
             if best is not None and best.is_majority:
                 return best

@@ -52,7 +52,7 @@ class Coordinates:
     @property
     def rank(self) -> int:
         """Number of working coordinates."""
-        return self.n_features if self.basis is None else self.basis.shape[1]
+        return len(self.origin) if self.basis is None else self.basis.shape[1]
 
     def standardise(self, values: FloatArray) -> FloatArray:
         """Centre and scale the columns, in float64.
