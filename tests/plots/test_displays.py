@@ -8,7 +8,7 @@ from scipy.stats import chi2
 from eosparse import EOSDetector
 from eosparse.datasets import make_contaminated
 from eosparse.plots import OutlierMapDisplay, ToleranceEllipseDisplay
-from eosparse.plots.tolerance_ellipse import ellipse_outline
+from eosparse.plots.tolerance_ellipse import compute_ellipse
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_ellipses_have_the_wanted_distance(fitted):
 
 def test_an_ellipse_holds_its_share():
     X = np.random.default_rng(0).multivariate_normal([1, 2], [[2, 1], [1, 3]], size=50_000)
-    outline = ellipse_outline(X.mean(axis=0), np.cov(X, rowvar=False), 0.5)
+    outline = compute_ellipse(X.mean(axis=0), np.cov(X, rowvar=False), 0.5)
     centred = outline - X.mean(axis=0)
     radius = centred @ np.linalg.inv(np.cov(X, rowvar=False)) * centred
     rows = X - X.mean(axis=0)

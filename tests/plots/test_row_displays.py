@@ -19,8 +19,8 @@ from eosparse.plots import (
     ToleranceEllipseDisplay,
     WeightsDisplay,
 )
-from eosparse.plots._matplotlib import BLUE, FLAGGED, readable
-from eosparse.plots.outlier_map import classical_distances
+from eosparse.plots._matplotlib import BLUE, FLAGGED, format_name
+from eosparse.plots.outlier_map import compute_classical_distances
 
 
 @pytest.fixture(scope="module")
@@ -194,9 +194,11 @@ def test_outlier_map_against_classical_distances(fitted, ax):
 
 def test_classical_distances_do_not_depend_on_units():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    np.testing.assert_allclose(classical_distances(X * [1e-9, 1, 1e9]), classical_distances(X))
+    np.testing.assert_allclose(
+        compute_classical_distances(X * [1e-9, 1, 1e9]), compute_classical_distances(X)
+    )
     doubled = np.column_stack([X, X[:, 0]])
-    np.testing.assert_allclose(classical_distances(doubled), classical_distances(X))
+    np.testing.assert_allclose(compute_classical_distances(doubled), compute_classical_distances(X))
 
 
 def test_outlier_map_against_a_column_or_an_array(fitted):
@@ -214,7 +216,7 @@ def test_outlier_map_against_a_column_or_an_array(fitted):
         display = OutlierMapDisplay.from_estimator(detector, frame, against=against, ax=ax)
         np.testing.assert_array_equal(offsets(ax)[0][:, 0], values[~detector.is_outlier_])
         assert display.against_name == name
-        assert ax.get_xlabel() == readable(name, 60)
+        assert ax.get_xlabel() == format_name(name, 60)
         ax.figure.draw_without_rendering()
     with pytest.raises(ValueError, match="no column 'breite'"):
         OutlierMapDisplay.from_estimator(detector, frame, against="breite")
@@ -227,7 +229,7 @@ def test_outlier_map_against_a_column_or_an_array(fitted):
 def test_outlier_map_as_it_was(ax):
     display = OutlierMapDisplay(np.array([1.0, 9.0]), np.array([False, True]), 3.0).plot(ax=ax)
     assert display.against is None
-    assert legend(ax) == ["1 kept", "1 flagged", "cut"]
+    assert legend(ax) == ["1 kept", "1 flagged", "cut-off"]
     np.testing.assert_array_equal(offsets(ax)[1], [[1.0, 9.0]])
 
 
@@ -254,14 +256,14 @@ def test_robust_components(ax):
     np.testing.assert_allclose(kept.var(axis=0), variances[:2], rtol=0.2)
     assert abs(np.corrcoef(kept.T)[0, 1]) < 0.2
     assert ax.get_xlabel() == f"robust component 1 ({100 * variances[0] / 6:.0f} %)"
-    with pytest.raises(ValueError, match="there are 6"):
+    with pytest.raises(ValueError, match="two of the 6"):
         ToleranceEllipseDisplay.from_components(detector, X, (0, 6))
 
 
 def test_one_column_has_no_second_one():
     X = np.random.default_rng(0).normal(size=(100, 1))
     detector = EOSDetector().fit(X)
-    with pytest.raises(ValueError, match="there are 1"):
+    with pytest.raises(ValueError, match="two of the 1 "):
         ToleranceEllipseDisplay.from_components(detector, X)
     with pytest.raises(ValueError, match="no column 1"):
         ToleranceEllipseDisplay.from_estimator(detector, X)
