@@ -144,7 +144,7 @@ def messages():
 
 def test_messages_that_are_explained_exist():
     rows = re.findall(r"^\| (.*?) \|", (DOCS / "faq.md").read_text(encoding="utf-8"), re.M)
-    quoted = [quote for row in rows for quote in re.findall(r"`([^`]+ [^`]+)`(?! \(scikit)", row)]
+    quoted = [quote for row in rows for quote in re.findall(r"`([^`]+ [^`]+)`(?! \(from scikit)", row)]
     known = list(messages())
     assert len(quoted) > 30
     assert not [quote for quote in quoted if not any(quote in message for message in known)]
