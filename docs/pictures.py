@@ -69,20 +69,16 @@ def draw_terminal() -> None:
     console.save_svg(str(IMAGES / "terminal.svg"), title="eosparse", code_format=frame)
 
 
-def take_screenshots() -> None:
-    """Open the report, focus a row, and take screenshots in light and dark mode."""
+def take_screenshot() -> None:
+    """Open the report, focus a row, and take a screenshot."""
     with sync_playwright() as playwright:
         path = shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        for scheme in ("light", "dark"):
-            page = browser.new_page(
-                viewport={"width": 1000, "height": 1150},
-                color_scheme=scheme,  # type: ignore[arg-type]
-            )
-            page.goto(Path("report.html").resolve().as_uri())
-            page.locator("#map").focus()
-            page.keyboard.press("ArrowRight")
-            page.screenshot(path=IMAGES / f"report-{scheme}.png")
+        page = browser.new_page(viewport={"width": 1000, "height": 1150}, color_scheme="light")
+        page.goto(Path("report.html").resolve().as_uri())
+        page.locator("#map").focus()
+        page.keyboard.press("ArrowRight")
+        page.screenshot(path=IMAGES / "report.png")
         browser.close()
 
 
@@ -93,4 +89,4 @@ if __name__ == "__main__":
         os.chdir(folder)
         make_people().to_csv("people.csv", index=False)
         draw_terminal()
-        take_screenshots()
+        take_screenshot()
