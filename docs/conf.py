@@ -1,4 +1,4 @@
-"""How the site is built: ``make docs``."""
+"""Configuration of the documentation site, built by ``make docs``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ html_math_renderer = "mathml"
 myst_heading_anchors = 3
 
 numpydoc_show_class_members = False
-autodoc_typehints = "none"  # docstrings say it in words
+autodoc_typehints = "none"  # the docstrings describe the types
 autodoc_default_options = {
     "members": True,
     "exclude-members": "set_fit_request, set_predict_request, set_score_request, "
@@ -53,36 +53,36 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 
-# Links to the repository around this folder, and to pages that are added as they are made.
+# Links that GitHub resolves but the site does not: to files outside docs/, and to generated pages.
 _LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./|results/|differences)[^)#]*)[^)]*\)")
 _TABLE = re.compile(r"```\{csv-table\}\n:file: (\S+)\n.*?```", re.S)
 _HERE = Path(__file__).parent
 
 
-def _only_what_is_there(app: Any, name: str, source: list[str]) -> None:
-    """Leave the text of links out of the site, or to pages and tables that are not there yet."""
+def _drop_missing_targets(app: Any, name: str, source: list[str]) -> None:
+    """Replace links that have no target on the site by their text, and tables that were not run."""
     folder = Path(app.env.doc2path(name)).parent
 
-    def kept(link: re.Match[str]) -> str:
+    def keep_link(link: re.Match[str]) -> str:
         target = (folder / link[2]).resolve()
         return link[0] if target.is_file() and target.is_relative_to(_HERE) else link[1]
 
-    def shown(table: re.Match[str]) -> str:
+    def keep_table(table: re.Match[str]) -> str:
         return table[0] if (folder / table[1]).is_file() else "*Not run yet.*"
 
-    source[0] = _TABLE.sub(shown, _LINK.sub(kept, source[0]))
+    source[0] = _TABLE.sub(keep_table, _LINK.sub(keep_link, source[0]))
     if name == "index":
         lines = source[0].splitlines()
         absent = [p for p in ("results/*", "differences*") if not any(_HERE.glob(f"{p}.md"))]
         source[0] = "\n".join(line for line in lines if line not in absent)
 
 
-# docutils leaves no space around these.
+# docutils leaves no space around these names.
 _NAMED = re.compile(r"<mi>(log|exp|det|min|max)</mi>")
 
 
-def _math(writer: Any, node: nodes.math) -> None:
-    """Write a formula as MathML, which browsers draw without a script from elsewhere."""
+def _write_math(writer: Any, node: nodes.math) -> None:
+    """Write a formula as MathML, which browsers render without scripts."""
     try:
         formula = tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
     except MathError as error:
@@ -93,6 +93,6 @@ def _math(writer: Any, node: nodes.math) -> None:
 
 
 def setup(app: Any) -> None:
-    """Register what is above."""
-    app.connect("source-read", _only_what_is_there)
-    app.add_html_math_renderer("mathml", (_math, None), (_math, None))
+    """Register the hooks above."""
+    app.connect("source-read", _drop_missing_targets)
+    app.add_html_math_renderer("mathml", (_write_math, None), (_write_math, None))

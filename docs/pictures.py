@@ -1,6 +1,6 @@
-"""Draw the pictures of README: a terminal and the report in a browser.
+"""Draw the pictures of the pages: a terminal, and the report in a browser.
 
-``python docs/pictures.py`` needs the extra ``browser`` and Chromium.
+Run ``python docs/pictures.py``; it needs the extra ``browser`` and Chromium.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ IMAGES = Path(__file__).parent / "images"
 WIDTH = 108
 
 
-def people(n: int = 600) -> pd.DataFrame:
-    """A table as people bring it, with four mistakes."""
+def make_people(n: int = 600) -> pd.DataFrame:
+    """Make a table with identifiers, dates, categories, missing values and four mistakes."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
         {
@@ -56,33 +56,29 @@ COMMANDS = (
 )
 
 
-def terminal() -> None:
-    """Run commands, and draw what a terminal shows."""
+def draw_terminal() -> None:
+    """Run commands, and draw their output in a terminal."""
     console = Console(record=True, width=WIDTH, file=io.StringIO())
     for command in COMMANDS:
         console.print(Text(f"$ eosparse {command}", style="bold green"))
         outcome = CliRunner().invoke(app, command.split())
         console.print(Text(outcome.output.rstrip()))
         console.print()
-    # Rich's frame would fetch a font.
+    # Rich's template fetches a font from the network.
     frame = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
     console.save_svg(str(IMAGES / "terminal.svg"), title="eosparse", code_format=frame)
 
 
-def screenshot() -> None:
-    """Open the report, point at a row, and take pictures in light and dark."""
+def take_screenshot() -> None:
+    """Open the report, focus a row, and take a screenshot."""
     with sync_playwright() as playwright:
         path = shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        for scheme in ("light", "dark"):
-            page = browser.new_page(
-                viewport={"width": 1000, "height": 1150},
-                color_scheme=scheme,  # type: ignore[arg-type]
-            )
-            page.goto(Path("report.html").resolve().as_uri())
-            page.locator("#map").focus()
-            page.keyboard.press("ArrowRight")
-            page.screenshot(path=IMAGES / f"report-{scheme}.png")
+        page = browser.new_page(viewport={"width": 1000, "height": 1150}, color_scheme="light")
+        page.goto(Path("report.html").resolve().as_uri())
+        page.locator("#map").focus()
+        page.keyboard.press("ArrowRight")
+        page.screenshot(path=IMAGES / "report.png")
         browser.close()
 
 
@@ -91,6 +87,6 @@ if __name__ == "__main__":
     IMAGES = images
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        people().to_csv("people.csv", index=False)
-        terminal()
-        screenshot()
+        make_people().to_csv("people.csv", index=False)
+        draw_terminal()
+        take_screenshot()

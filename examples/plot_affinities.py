@@ -1,22 +1,22 @@
 """
-Affinities: maps by other errors than the squared distance
-==========================================================
+Affinities: maps with other errors than the squared distance
+============================================================
 
-t-SNE places rows by probabilities of being neighbours, which come from squared distances.
-`entropic_affinities` gives these probabilities for any error. Four errors, fixed beforehand and the
-same for all data, are tried on images of digits
+t-SNE arranges rows by probabilities of being neighbours, which it computes from squared distances.
+`entropic_affinities` computes these probabilities for any error. This example compares four errors
+on images of digits:
 
-- as they are: the squared distance is as good as any;
+- unchanged: the squared distance is as good as any other error;
 - with one pixel in ten replaced by the reading of a faulty sensor, up to 2.5 times as bright as a
-  pixel can be: a few of these decide the squared distance, and errors that grow more slowly, by
-  absolute differences or their logarithms, forgive them;
-- with exposures of their own, which the cosine does not see.
+  pixel can be: a few of these dominate the squared distance, while errors that grow more slowly,
+  such as absolute differences or their logarithms, tolerate them;
+- with a different exposure of each image, which the cosine ignores.
 
-Maps are judged by the ten nearest neighbours of every image: how many show the same digit (purity),
-and how many are among the ten nearest, by squared distance, in the images without the damage
-(preservation). Means of four samples with 95 % intervals; all errors see the same samples. With
-`pollen2014.npz` in the folder `EOSPARSE_DATA`, single cells by half of their genes are a fourth
-data set; there the genes left out say which neighbours are true.
+Maps are evaluated by the ten nearest neighbours of every image: the share that shows the same digit
+(purity), and the share that is also among the ten nearest images, by squared distance, without the
+damage (preservation). The plot shows means over four samples with 95 % intervals; all errors use
+the same samples. If the folder `EOSPARSE_DATA` contains `pollen2014.npz`, single cells are a fourth
+data set: the map uses half of the genes, and the other half defines the true neighbours.
 """
 
 import os
@@ -36,7 +36,7 @@ STYLES = ("o", "#D55E00"), ("D", "#0072B2"), ("s", "#009E73"), ("^", "#CC79A7")
 
 
 def logarithmic(A, B):
-    """Sum up log(1 + (a-b)²/s²), where s is one standard deviation of all entries."""
+    """Sum log(1 + (a-b)²/s²), where s is the standard deviation of all entries."""
     errors, scale = np.zeros((len(A), len(B))), B.std()
     for a, b in zip(A.T / scale, B.T / scale, strict=True):
         errors += np.log1p(np.square(a[:, None] - b))
@@ -51,40 +51,44 @@ ERRORS = {
 }
 
 
-# Samples: rows to be mapped, rows that say which neighbours are true, and classes.
-def images(rng):
+# Each function returns rows to map, rows that define the true neighbours, and classes.
+def draw_images(rng):
     pixels, digits = load_digits(return_X_y=True)
     kept = rng.choice(len(pixels), N_IMAGES, replace=False)
     return pixels[kept], pixels[kept], digits[kept]
 
 
-def faulty_pixels(rng):
-    _, pixels, digits = images(rng)
+def draw_faulty_pixels(rng):
+    _, pixels, digits = draw_images(rng)
     is_faulty = rng.random(pixels.shape) < 0.1
     return np.where(is_faulty, rng.uniform(0, 40, pixels.shape), pixels), pixels, digits
 
 
-def exposures(rng):
-    _, pixels, digits = images(rng)
+def draw_exposures(rng):
+    _, pixels, digits = draw_images(rng)
     return pixels * 2.0 ** rng.normal(size=(len(pixels), 1)), pixels, digits
 
 
-def cells(rng):
+def split_genes(rng):
     data = np.load(POLLEN)
     some, others = np.array_split(rng.permutation(data["X"].shape[1]), 2)
     X = data["X"].astype(float)
     return X[:, some], X[:, others], data["y"]
 
 
-SAMPLES = {"as they are": images, "faulty pixels": faulty_pixels, "own exposures": exposures}
+SAMPLES = {
+    "unchanged": draw_images,
+    "faulty pixels": draw_faulty_pixels,
+    "exposures": draw_exposures,
+}
 POLLEN = Path(os.environ.get("EOSPARSE_DATA", "data"), "pollen2014.npz")
 if POLLEN.is_file():
-    SAMPLES["Pollen's cells"] = cells
+    SAMPLES["Pollen's cells"] = split_genes
 else:
-    print(f"Pollen's cells are left out: there is no file {POLLEN.name} in EOSPARSE_DATA.")
+    print(f"Skipping Pollen's cells: EOSPARSE_DATA contains no file {POLLEN.name}.")
 
 
-def mapped(rows, error):
+def compute_map(rows, error):
     affinities = entropic_affinities(rows, error=error, perplexity=15).as_opentsne()
     tsne = TSNE(
         initialization="spectral",
@@ -96,7 +100,7 @@ def mapped(rows, error):
     return np.asarray(tsne.fit(affinities=affinities))
 
 
-def neighbours(positions):
+def find_neighbours(positions):
     return NearestNeighbors(n_neighbors=10).fit(positions).kneighbors(return_distance=False)
 
 
@@ -104,10 +108,10 @@ maps, purity, preservation = {}, {}, {}
 for data, sample in SAMPLES.items():
     for number in range(N_SAMPLES):
         rows, truth, classes = sample(np.random.default_rng(number))
-        true = neighbours(truth)
+        true = find_neighbours(truth)
         for name, error in ERRORS.items():
-            maps[data, name] = positions, _ = mapped(rows, error), classes
-            found = neighbours(positions)
+            maps[data, name] = positions, _ = compute_map(rows, error), classes
+            found = find_neighbours(positions)
             is_same = classes[found] == classes[:, None]
             is_true = [np.isin(*pair) for pair in zip(found, true, strict=True)]
             purity.setdefault((data, name), []).append(is_same.mean())

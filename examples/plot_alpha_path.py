@@ -1,11 +1,11 @@
 """
-α-path: does the answer hang on α?
-==================================
+α-path: does the result depend on α?
+====================================
 
-`EOSDetector.path` solves the same problem along falling α, each time from the solution before.
-Large α keep every row, small ones let the weights collapse onto a few. In between lies a plateau,
-over which the same rows are flagged: here a tenth of the table, which is what was planted. The α
-that the detector chose lies on it.
+`EOSDetector.path` solves the same problem along decreasing α, starting each time from the previous
+solution. A large α keeps every row, and a small one lets the weights collapse onto a few rows. In
+between lies a plateau on which the same rows are flagged: here a tenth of the table, the share of
+planted outliers. The α that the detector chose lies on the plateau.
 """
 
 import matplotlib.pyplot as plt
@@ -18,5 +18,5 @@ X, _ = make_contaminated(400, 5, 0.1, outliers="clustered", random_state=0)
 detector = EOSDetector().fit(X)
 
 display = AlphaPathDisplay.from_path(detector.path(X), chosen=detector.alpha_)
-display.ax_.set_title("400 rows, 40 of them in a cluster that does not belong")
+display.ax_.set_title("400 rows, 40 of them in a cluster of outliers")
 plt.show()

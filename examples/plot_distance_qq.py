@@ -1,11 +1,11 @@
 """
-Q-Q plot: can the p-values be trusted?
-======================================
+Q-Q plot: can you trust the p-values?
+=====================================
 
-P-values are as good as the law they are taken from. The detector's law allows for the estimated
-location and covariance; χ² is the law if both were known. With six rows per column the difference
-is visible: against χ² the whole bulk lies too high although it belongs, against the fitted law it
-lies on the line. It leaves it at the end because the flagged rows take up the last quantiles.
+P-values are only as good as the law behind them. The detector's law allows for the estimated
+location and covariance; χ² is the law for a known location and covariance. With six rows per column
+the difference is visible: the good rows lie above the line for χ², and on the line for the fitted
+law. They leave the line at the end because the flagged rows take up the last quantiles.
 """
 
 import matplotlib.pyplot as plt
@@ -20,6 +20,6 @@ detector = EOSDetector().fit(X)
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained", sharey=True)
 DistanceQQDisplay.from_estimator(detector, ax=left)
 DistanceQQDisplay.from_estimator(detector, law="chi2", ax=right)
-left.set_title("The law that p-values are taken from")
+left.set_title("The law behind the p-values")
 right.set(title="χ²", ylabel="")
 plt.show()

@@ -1,11 +1,12 @@
 """
-The same rows, seen by four error models
-========================================
+Error models: four definitions of an outlier
+============================================
 
-What does not belong depends on what belonging means. Three groups and some stray rows: one Gaussian
-keeps what lies in its ellipse, also between the groups; clusters keep what is near a centre; a
-subspace what is near the line, however far along; a mixture follows the shape of each group. The
-shaded regions have p-values above 0.005, which rows are flagged below, 0.1 and 0.5.
+Which rows are outliers depends on the model of the good rows. This table has three groups and a few
+stray rows. One Gaussian keeps every row in its ellipse, including rows between the groups. Clusters
+keep rows near a centre. A subspace keeps rows near the line, at any distance along it. A mixture
+follows the shape of each group. Shaded regions have p-values above 0.005, 0.1 and 0.5; rows below
+0.005 are flagged.
 """
 
 import matplotlib.pyplot as plt
@@ -37,7 +38,7 @@ figure, axes = plt.subplots(
     2, 2, figsize=(9.6, 6.4), sharex=True, sharey=True, layout="constrained"
 )
 for ax, (name, model) in zip(axes.flat, models.items(), strict=True):
-    start = "uniform" if model == "gaussian" else "deterministic"  # the three groups together
+    start = "uniform" if model == "gaussian" else "deterministic"  # one ellipse around all groups
     detector = EOSDetector(model=model, start=start, level=0.005).fit(X)
     p_values = detector.p_values(points).reshape(x.shape)
     ax.contourf(

@@ -2,10 +2,10 @@
 Explanation: why a row was flagged
 ==================================
 
-The squared distance of a row is shared out among the columns, each freed of what the others
-explain. One panel has a potassium with a slipped decimal point, one has haemoglobin and
-creatinine swapped, one glucose in another unit, and one the haematocrit of another sample:
-ordinary by itself, but not beside that haemoglobin. The panel is synthetic.
+`explain` splits the squared distance of a row among the columns, after removing from each column
+what the others explain. In this synthetic blood panel, one row has a misplaced decimal point in
+potassium, one has haemoglobin and creatinine swapped, one has glucose in another unit, and one has
+the haematocrit of another sample: ordinary by itself, but not with that haemoglobin.
 """
 
 import matplotlib.pyplot as plt

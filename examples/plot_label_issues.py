@@ -1,11 +1,11 @@
 """
-Label issues: which labels were taken for which
-===============================================
+Label issues: which labels are confused with which
+==================================================
 
-Of the wines that ship with scikit-learn, 27 of 178 were given the label of another cultivar at
-random. `find_label_issues` judges each row by a model that did not see it. The matrix counts the
-rows that it flags at a false-discovery rate of 10 %, by the label they were given and the one it
-suggests: not all wrong labels, but those of which it is sure.
+27 of the 178 wines in scikit-learn's data set get the label of another cultivar at random.
+`find_label_issues` evaluates each row with a model that was fitted without it. The matrix counts
+the rows flagged at a false-discovery rate of 10 % by their given and their suggested label. It does
+not contain all wrong labels, only those that are sufficiently certain.
 """
 
 import matplotlib.pyplot as plt

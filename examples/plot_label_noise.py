@@ -1,11 +1,11 @@
 """
-Label noise: how a classifier suffers from wrong labels
-=======================================================
+Label noise: how wrong labels affect a classifier
+=================================================
 
-Training labels of the breast-cancer table that ships with scikit-learn are turned over at random,
-and the area under the ROC curve is measured on rows with right labels. `EOSClassifier` around the
-same classifier weighs down the rows whose labels it cannot believe. Means of five splits with
-their 95 % intervals.
+Training labels of scikit-learn's breast-cancer data are flipped at random, and the area under the
+ROC curve is measured on test rows with correct labels. `EOSClassifier` with the same classifier
+gives less weight to rows with implausible labels. The plot shows means of five splits with 95 %
+intervals.
 """
 
 import matplotlib.pyplot as plt

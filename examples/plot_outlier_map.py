@@ -2,10 +2,10 @@
 Outlier map: what the classical distance hides
 ==============================================
 
-A quarter of the rows forms a cluster of its own. It pulls mean and covariance towards itself so
-far that its classical Mahalanobis distances are ordinary ones: it is masked. The robust
-distances, on the vertical axis, tell it apart. Rows on the grey line have the same distance
-either way.
+A quarter of the rows form a separate cluster. It pulls the mean and covariance so far towards
+itself that its classical Mahalanobis distances look ordinary: the cluster is masked. The robust
+distances, on the vertical axis, reveal it. Rows on the grey line have equal classical and robust
+distances.
 """
 
 import matplotlib.pyplot as plt

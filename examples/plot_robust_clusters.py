@@ -1,10 +1,10 @@
 """
-Clusters and components beside outliers
-=======================================
+Robust clusters and components
+==============================
 
-k-means gives its centres, and principal component analysis its direction, to rows that lie far
-out. With the weights of EOS both stay with the others; the rows that belong to no cluster, or lie
-off the line, are flagged. A fifth of the rows is wrong in both tables.
+Outliers attract the centres of k-means and the direction of principal component analysis. With the
+weights of EOS, both follow the good rows, and rows outside the clusters or off the line are
+flagged. A fifth of the rows are outliers in both tables.
 """
 
 import matplotlib.pyplot as plt

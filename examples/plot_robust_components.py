@@ -1,10 +1,10 @@
 """
-Robust components: a table of many columns in two
-=================================================
+Robust components: a table with many columns
+============================================
 
-Principal components of the robust correlations show a table of any width. The rows that do not
-belong neither turn them towards themselves nor widen the ellipse, as they do with the classical
-one: an eighth of these rows lies around a point of its own.
+Principal components of the robust correlations show a table of any width in two dimensions. An
+eighth of these rows form a separate cluster. The cluster inflates the classical ellipse, but
+neither rotates the robust components nor widens the robust ellipse.
 """
 
 import matplotlib.pyplot as plt
@@ -17,5 +17,5 @@ X, _ = make_contaminated(400, 12, 0.125, outliers="clustered", inliers="factor",
 detector = EOSDetector().fit(X)
 
 display = ToleranceEllipseDisplay.from_components(detector, X)
-display.ax_.set_title("Twelve columns, seen in two components")
+display.ax_.set_title("Twelve columns in two components")
 plt.show()

@@ -2,9 +2,9 @@
 Tolerance ellipse: two columns of a blood panel
 ===============================================
 
-The ellipses should hold 99 % of the rows. The classical one is stretched by a few wrong rows and
-holds some of them; the robust one follows the others. Rows that are flagged inside the ellipse
-are wrong in a column that is not shown. The panel is synthetic.
+Each ellipse should contain 99 % of the rows. A few wrong rows stretch the classical ellipse, which
+contains some of them; the robust ellipse follows the good rows. Flagged rows inside the ellipse are
+wrong in a column that is not shown. The panel is synthetic.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@
 Weights: how much each row counts
 =================================
 
-EOS gives every row a weight, ``w = softmax(-error / α)``. Times the number of rows, 1 is that of
-an average row. The rows that do not belong have hardly any: they neither move the location nor
-inflate the covariance. The dashed line is the paper's ``T·w = 0.01``; the colours follow the
-detector's own rule, a false-discovery rate of 1 %, which need not agree with it.
+EOS gives every row a weight, ``w = softmax(-error / α)``. Multiplied by the number of rows, an
+average row has 1. Outliers have hardly any weight, so they neither move the location nor inflate
+the covariance. The dashed line is the paper's rule ``T·w = 0.01``. The colours follow the
+detector's own rule, a false-discovery rate of 1 %, which may differ.
 """
 
 import matplotlib.pyplot as plt

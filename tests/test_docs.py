@@ -1,8 +1,8 @@
-"""What the pages show is what happens: their code runs, and prints the text below it.
+"""The code of the pages runs, and prints the text below it.
 
-Blocks of a page run in order, in one namespace and one folder. ``<!-- not run: reason -->`` above a
-block leaves it out. A ``text`` block right below code is compared line by line with what was
-printed; lines of dots stand for anything.
+The blocks of a page run in order, in one namespace and one folder. ``<!-- not run: reason -->``
+above a block skips it. A ``text`` block directly below code is compared with the output line by
+line; lines of dots stand for anything.
 """
 
 import ast
@@ -33,7 +33,7 @@ BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code or text, and where its first line is."""
+    """A block of code or text, and the number of its first line."""
 
     kind: str
     body: str
@@ -41,7 +41,7 @@ class Block:
     is_run: bool
 
 
-def blocks(page):
+def read_blocks(page):
     text = page.read_text(encoding="utf-8")
     return [
         Block(
@@ -66,9 +66,9 @@ def run_commands(block, page):
     for number, line in enumerate(block.body.splitlines(), block.line):
         if line.startswith("$ eosparse "):
             arguments = shlex.split(line.removeprefix("$ eosparse "), comments=True)
-            wanted = re.search(r"# exit code (\d+)", line)
+            expected = re.search(r"# exit code (\d+)", line)
             result = CliRunner().invoke(app, arguments, env={"COLUMNS": "100"})
-            assert result.exit_code == int(wanted[1] if wanted else 0), (
+            assert result.exit_code == int(expected[1] if expected else 0), (
                 f"{page.name}:{number}: {result.output}"
             )
             printed.append(result.output)
@@ -88,10 +88,10 @@ def prepare_large_data():
 PREPARED = {"large-data": prepare_large_data}
 
 
-def outputs(page):
-    """Run a page; yield its text blocks below code, with what that code printed."""
+def run_page(page):
+    """Run a page; yield its text blocks below code, with the output of that code."""
     names, printed = {"__name__": "__main__"}, None
-    for block in blocks(page):
+    for block in read_blocks(page):
         if block.kind == "text":
             if printed is not None:
                 yield block, printed
@@ -104,11 +104,11 @@ def outputs(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_its_code_does_what_it_shows(page, tmp_path, monkeypatch):
+def test_its_code_prints_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     PREPARED.get(page.stem, lambda: None)()
-    for block, printed in outputs(page):
+    for block, printed in run_page(page):
         got = [line.rstrip() for line in printed.splitlines()]
         for number, line in enumerate(block.body.splitlines(), block.line):
             if line.strip(" .…"):
@@ -123,7 +123,7 @@ def test_the_reference_has_every_public_name():
 
 
 def test_fractions_have_braces():
-    # docutils reads \\frac12 as twelve over what follows.
+    # docutils reads \\frac12 as 12 over the next symbol.
     for file in (*PAGES, *(DOCS.parent / "src").rglob("*.py")):
         assert not re.search(r"\\[td]?frac(?!{)", file.read_text(encoding="utf-8")), file
 
@@ -132,8 +132,8 @@ def test_there_are_pages():
     assert {"index", "start", "theory", "faq"} <= {page.stem for page in PAGES}
 
 
-def messages():
-    """All texts of the sources, with … for what is filled in."""
+def list_messages():
+    """Yield all strings of the sources, with … in place of formatted values."""
     for file in (DOCS.parent / "src" / "eosparse").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):
@@ -142,9 +142,11 @@ def messages():
                 yield node.value
 
 
-def test_messages_that_are_explained_exist():
+def test_explained_messages_exist():
     rows = re.findall(r"^\| (.*?) \|", (DOCS / "faq.md").read_text(encoding="utf-8"), re.M)
-    quoted = [quote for row in rows for quote in re.findall(r"`([^`]+ [^`]+)`(?! \(scikit)", row)]
-    known = list(messages())
+    quoted = [
+        quote for row in rows for quote in re.findall(r"`([^`]+ [^`]+)`(?! \(from scikit)", row)
+    ]
+    known = list(list_messages())
     assert len(quoted) > 30
     assert not [quote for quote in quoted if not any(quote in message for message in known)]

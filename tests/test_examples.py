@@ -14,7 +14,7 @@ def test_there_is_a_gallery():
 
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_it_draws_one_picture(script, tmp_path, monkeypatch):
+def test_it_draws_one_figure(script, tmp_path, monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.chdir(tmp_path)

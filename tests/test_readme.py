@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""The code in the README runs, and prints what the README shows."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,11 @@ def test_the_example_with_labels_runs(capsys):
     names = {"X": X, "y": y}
     exec(compile(code, "README.md", "exec"), names)
     assert "probability_wrong" in capsys.readouterr().out
-    assert names["robust"].score(X, y) > 0.7 < names["boxes"].score(X, y)
+    assert names["robust"].score(X, y) > 0.7
+
+
+def test_it_has_fewer_than_150_lines():
+    assert len(README.splitlines()) < 150
 
 
 def test_the_demo_prints_what_is_shown(tmp_path, monkeypatch, capsys):

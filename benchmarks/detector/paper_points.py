@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from eosparse.fitting.gaussian_fit import GaussianFit
+from eosparse.fitting.read_out import Judgement, Rule, read_out
 
 from benchmarks.reporting import Row, report, run_units, summarise
 from eosparse import EOSDetector
 from eosparse.comparison.contamination import ALPHA_BY_COLUMNS, ALPHA_BY_SHARE
 from eosparse.datasets import make_contaminated
-from eosparse.fitting.gaussian_fit import GaussianFit
-from eosparse.fitting.read_out import Judgement, Rule, read_out
 from eosparse.rows import MemoryRows
 
 

@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
+from eosparse.models.raw_gaussian import RawGaussian
 
 from benchmarks.reporting import report
 from benchmarks.speed.timing import THREADS, seconds, table
@@ -16,7 +17,6 @@ from eosparse import EOSDetector
 from eosparse.core import visit
 from eosparse.estimators import detector as detector_module
 from eosparse.estimators import gaussian_choices
-from eosparse.models.raw_gaussian import RawGaussian
 from eosparse.rows import MemoryRows
 
 _STAGES = {

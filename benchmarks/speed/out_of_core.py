@@ -56,9 +56,10 @@ def _measured(what: str, folder: Path) -> dict[str, float]:
 def measure(what: str, folder: str) -> None:
     import time
 
+    from eosparse.models.raw_gaussian import RawGaussian
+
     from eosparse import EOSDetector, open_rows
     from eosparse.core import visit
-    from eosparse.models.raw_gaussian import RawGaussian
 
     def peak() -> float:
         """Most resident memory of this process; getrusage would count its parent's."""

@@ -1,4 +1,4 @@
-"""Generators and shipped data."""
+"""Data generators, and data sets that ship with the package."""
 
 import numpy as np
 import pytest
@@ -25,14 +25,14 @@ def test_counts_and_distributions(outliers, inliers):
         np.testing.assert_allclose(np.cov(X[~bad], rowvar=False), expected, atol=0.1)
 
 
-def test_seeds():
+def test_equal_seeds_give_equal_tables():
     one, two, other = (make_contaminated(random_state=seed).X for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, two)
     assert not np.array_equal(one, other)
 
 
 @pytest.mark.parametrize("wrong", [{"outliers": "odd"}, {"inliers": "odd"}, {"contamination": 1.5}])
-def test_unknown_kinds_are_named(wrong):
+def test_invalid_parameters_are_named(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         make_contaminated(**wrong)
 

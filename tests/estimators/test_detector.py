@@ -7,6 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from eosparse.fitting.read_out import TAIL_GUARD
+from eosparse.models.raw_gaussian import RawGaussian
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -16,9 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from eosparse import CollapseError, DegenerateDataWarning, EOSDetector, Status
 from eosparse.core import alternate
 from eosparse.datasets import load_blood_panel, make_contaminated
-from eosparse.fitting.read_out import TAIL_GUARD
 from eosparse.models import Normal
-from eosparse.models.raw_gaussian import RawGaussian
 from eosparse.rows import MemoryRows
 
 

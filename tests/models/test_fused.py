@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from eosparse.models.raw_gaussian import RawGaussian
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eosparse.core import Visit, visit
 from eosparse.models import GaussianModel, Normal, fused
-from eosparse.models.raw_gaussian import RawGaussian
 from eosparse.rows import MemoryRows, choose_coordinates
 
 pytest.importorskip("numba")

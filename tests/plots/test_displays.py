@@ -1,4 +1,4 @@
-"""Pictures, tested by their data."""
+"""Outlier maps and tolerance ellipses: tests of their data."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy.stats import chi2
 from eosparse import EOSDetector
 from eosparse.datasets import make_contaminated
 from eosparse.plots import OutlierMapDisplay, ToleranceEllipseDisplay
-from eosparse.plots.tolerance_ellipse import ellipse_outline
+from eosparse.plots.tolerance_ellipse import compute_ellipse
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_outlier_map_shows_every_row_and_the_cut(fitted):
     assert display.ax_ is ax
 
 
-def test_ellipses_have_the_wanted_distance(fitted):
+def test_ellipses_have_the_distance_of_their_level(fitted):
     detector, X = fitted
     ax = Figure().subplots()
     display = ToleranceEllipseDisplay.from_estimator(detector, X, (0, 2), ax=ax)
@@ -39,9 +39,9 @@ def test_ellipses_have_the_wanted_distance(fitted):
     assert ax.get_ylabel() == "x2"
 
 
-def test_an_ellipse_holds_its_share():
+def test_an_ellipse_contains_its_share_of_rows():
     X = np.random.default_rng(0).multivariate_normal([1, 2], [[2, 1], [1, 3]], size=50_000)
-    outline = ellipse_outline(X.mean(axis=0), np.cov(X, rowvar=False), 0.5)
+    outline = compute_ellipse(X.mean(axis=0), np.cov(X, rowvar=False), 0.5)
     centred = outline - X.mean(axis=0)
     radius = centred @ np.linalg.inv(np.cov(X, rowvar=False)) * centred
     rows = X - X.mean(axis=0)

@@ -1,4 +1,4 @@
-"""Pictures of rows, tested by what is drawn."""
+"""Plots of rows: tests of what is drawn."""
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,8 @@ from eosparse.plots import (
     ToleranceEllipseDisplay,
     WeightsDisplay,
 )
-from eosparse.plots._matplotlib import BLUE, FLAGGED, readable
-from eosparse.plots.outlier_map import classical_distances
+from eosparse.plots._matplotlib import BLUE, FLAGGED, format_name
+from eosparse.plots.outlier_map import compute_classical_distances
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def fitted():
 
 @pytest.fixture(scope="module")
 def clean():
-    """Rows of which none is flagged."""
+    """A detector that flags no row."""
     X = np.random.default_rng(0).normal(size=(200, 2))
     detector = EOSDetector(fdr=1e-6).fit(X)
     assert not detector.is_outlier_.any()
@@ -44,7 +44,7 @@ def ax():
 
 
 def offsets(ax):
-    """Points drawn as kept and as flagged."""
+    """Return the points drawn as kept and as flagged."""
     return [np.asarray(points.get_offsets()) for points in ax.collections[:2]]
 
 
@@ -64,11 +64,11 @@ def test_every_weight_is_drawn_in_its_own_order(fitted, ax):
     np.testing.assert_array_equal(kept[:, 0], np.flatnonzero(~detector.is_outlier_))
     np.testing.assert_allclose(kept[:, 1], expected)
     assert len(flagged) == detector.is_outlier_.sum()
-    assert flagged[:, 1].min() >= 1e-6  # smaller ones are drawn on the edge
+    assert flagged[:, 1].min() >= 1e-6  # smaller weights are drawn here
     assert list(line(ax, "T·w = 0.01").get_ydata()) == [0.01, 0.01]
 
 
-def test_sorted_weights_fall(fitted, ax):
+def test_sorted_weights_decrease(fitted, ax):
     detector, _ = fitted
     display = WeightsDisplay.from_estimator(detector, ax=ax)
     kept, flagged = offsets(ax)
@@ -105,7 +105,7 @@ def test_zero_weights_are_drawn_and_order_is_checked(ax):
         WeightsDisplay(weights, weights < 0.01, order="size").plot(ax=ax)
 
 
-def test_the_path_shows_counts_sizes_plateau_and_alpha(fitted, ax):
+def test_the_path_shows_counts_and_sizes_with_the_plateau_and_alpha(fitted, ax):
     detector, X = fitted
     path = detector.path(X)
     display = AlphaPathDisplay.from_path(path, chosen=detector.alpha_, ax=ax)
@@ -171,7 +171,7 @@ def test_quantiles_of_chi2_and_new_rows(fitted, ax):
         DistanceQQDisplay.from_estimator(detector, law="normal")
 
 
-def test_far_rows_do_not_squeeze_the_others(ax):
+def test_far_rows_make_the_axes_logarithmic(ax):
     X = np.random.default_rng(0).normal(size=(100, 1))
     near = DistanceQQDisplay.from_estimator(EOSDetector().fit(X), ax=ax)
     assert near.ax_.get_yscale() == "linear"
@@ -194,9 +194,11 @@ def test_outlier_map_against_classical_distances(fitted, ax):
 
 def test_classical_distances_do_not_depend_on_units():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    np.testing.assert_allclose(classical_distances(X * [1e-9, 1, 1e9]), classical_distances(X))
+    np.testing.assert_allclose(
+        compute_classical_distances(X * [1e-9, 1, 1e9]), compute_classical_distances(X)
+    )
     doubled = np.column_stack([X, X[:, 0]])
-    np.testing.assert_allclose(classical_distances(doubled), classical_distances(X))
+    np.testing.assert_allclose(compute_classical_distances(doubled), compute_classical_distances(X))
 
 
 def test_outlier_map_against_a_column_or_an_array(fitted):
@@ -214,7 +216,7 @@ def test_outlier_map_against_a_column_or_an_array(fitted):
         display = OutlierMapDisplay.from_estimator(detector, frame, against=against, ax=ax)
         np.testing.assert_array_equal(offsets(ax)[0][:, 0], values[~detector.is_outlier_])
         assert display.against_name == name
-        assert ax.get_xlabel() == readable(name, 60)
+        assert ax.get_xlabel() == format_name(name, 60)
         ax.figure.draw_without_rendering()
     with pytest.raises(ValueError, match="no column 'breite'"):
         OutlierMapDisplay.from_estimator(detector, frame, against="breite")
@@ -224,10 +226,10 @@ def test_outlier_map_against_a_column_or_an_array(fitted):
         OutlierMapDisplay.from_estimator(detector, frame, against=np.arange(7))
 
 
-def test_outlier_map_as_it_was(ax):
+def test_outlier_map_against_the_row_number(ax):
     display = OutlierMapDisplay(np.array([1.0, 9.0]), np.array([False, True]), 3.0).plot(ax=ax)
     assert display.against is None
-    assert legend(ax) == ["1 kept", "1 flagged", "cut"]
+    assert legend(ax) == ["1 kept", "1 flagged", "cut-off"]
     np.testing.assert_array_equal(offsets(ax)[1], [[1.0, 9.0]])
 
 
@@ -249,25 +251,25 @@ def test_robust_components(ax):
     variances = np.linalg.eigvalsh(detector.covariance_ / np.outer(unit, unit))[::-1]
     distances = np.square(display.robust) @ (1 / variances[:2])
     np.testing.assert_allclose(distances, chi2.ppf(0.99, 2))
-    # Rows that belong have these variances, about, and no correlation.
+    # Good rows have about these variances, and no correlation.
     kept = display.points[~detector.is_outlier_]
     np.testing.assert_allclose(kept.var(axis=0), variances[:2], rtol=0.2)
     assert abs(np.corrcoef(kept.T)[0, 1]) < 0.2
     assert ax.get_xlabel() == f"robust component 1 ({100 * variances[0] / 6:.0f} %)"
-    with pytest.raises(ValueError, match="there are 6"):
+    with pytest.raises(ValueError, match="two of the 6"):
         ToleranceEllipseDisplay.from_components(detector, X, (0, 6))
 
 
-def test_one_column_has_no_second_one():
+def test_a_single_column_has_no_ellipse():
     X = np.random.default_rng(0).normal(size=(100, 1))
     detector = EOSDetector().fit(X)
-    with pytest.raises(ValueError, match="there are 1"):
+    with pytest.raises(ValueError, match="two of the 1 "):
         ToleranceEllipseDisplay.from_components(detector, X)
     with pytest.raises(ValueError, match="no column 1"):
         ToleranceEllipseDisplay.from_estimator(detector, X)
 
 
-def test_bars_are_the_shares_with_values_in_their_units(ax):
+def test_bars_show_shares_and_original_values(ax):
     panel = load_blood_panel()
     detector = EOSDetector().fit(panel.X)
     display = ExplanationDisplay.from_estimator(
@@ -288,7 +290,7 @@ def test_bars_are_the_shares_with_values_in_their_units(ax):
     assert "99 %" in texts
 
 
-def test_rows_to_explain_and_their_names(fitted, clean):
+def test_which_rows_are_explained_and_their_names(fitted, clean):
     detector, X = fitted
     order = np.argsort(-detector.mahalanobis(X))
     display = ExplanationDisplay.from_estimator(detector, X, ax=Figure().subplots())
@@ -315,7 +317,7 @@ def test_a_polars_frame_has_no_row_names(fitted, ax):
     np.testing.assert_array_equal(display.values[0], fitted[1][4])
 
 
-def test_one_column_and_names_that_are_long_or_strange(ax):
+def test_a_single_column_and_long_or_unusual_names(ax):
     X = np.random.default_rng(0).normal(size=(100, 1))
     X[3] = 20.0
     name = "Größe in µm, gemessen am " + "sehr " * 30 + "frühen Morgen"
@@ -328,7 +330,7 @@ def test_one_column_and_names_that_are_long_or_strange(ax):
     ax.figure.draw_without_rendering()
 
 
-def test_a_row_at_the_location_has_no_shares(ax):
+def test_a_row_at_the_location_has_zero_shares(ax):
     display = ExplanationDisplay(np.zeros((1, 2)), np.ones((1, 2)), ["a", "b"], ["row 0"])
     display.plot(ax=ax)
     assert display.shares.tolist() == [[0.0, 0.0]]

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from eosparse import EOSDetector
 from eosparse.rows import side_by_side
-from eosparse.rows.parallel import map_parallel, folded, in_order, single_threaded_blas
+from eosparse.rows.parallel import folded, in_order, map_parallel, single_threaded_blas
 
 
 @pytest.fixture

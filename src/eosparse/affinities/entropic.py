@@ -5,8 +5,8 @@ For every row i the probabilities of the other rows solve
     minimise  Σ_j p_j e_ij + α_i Σ_j p_j log p_j    over the simplex, j ≠ i,
 
 so ``p_j|i = exp(-e_ij / α_i) / Z_i``. With squared Euclidean errors these are t-SNE's Gaussians of
-variance α_i / 2, which the paper shows not to be a heuristic; with any other error, its
-generalisation. α_i is found for a wanted perplexity, the effective number of neighbours.
+variance α_i / 2; any other error generalises them. α_i is computed from a perplexity, the
+effective number of neighbours.
 """
 
 from __future__ import annotations
@@ -19,28 +19,42 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import _get_feature_names
 
-from eosparse.affinities.computed import ErrorFunction
+from eosparse.affinities.choice import choose_errors
 from eosparse.affinities.densities import (
     Matrix,
-    over_all,
-    over_nearest,
-    solved,
-    sparse,
-    symmetrised,
+    build_sparse_matrix,
+    compute_all_densities,
+    compute_nearest_densities,
+    compute_weights,
+    symmetrise,
 )
-from eosparse.affinities.kinds import pair_errors
-from eosparse.affinities.opentsne import to_opentsne
+from eosparse.affinities.function import ErrorFunction
+from eosparse.affinities.opentsne import convert_to_opentsne
 from eosparse.affinities.pairs import PairErrors
-from eosparse.affinities.regularisation import Alpha, Perplexity, regularisation
+from eosparse.affinities.regularisation import Alpha, Perplexity, choose_regularisation
 from eosparse.core import FloatArray, IntArray, RowwiseWeights
 
-# Up to this many rows all pairs count; beyond, "auto" keeps the nearest neighbours.
+# Up to this many rows "auto" uses all pairs, a matrix of at most 200 MB; beyond, the nearest rows.
 EXACT_ROWS = 5000
+# As many as scikit-learn and openTSNE use: farther rows have hardly any probability.
 _NEIGHBOURS_PER_PERPLEXITY = 3
 
 
 class UnreachedPerplexityWarning(UserWarning):
-    """Ties keep some rows from the wanted perplexity."""
+    """Some rows cannot reach the requested perplexity because of ties.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from eosparse import UnreachedPerplexityWarning, entropic_affinities
+    >>> X = np.repeat([[0.0], [1.0], [2.0]], 10, axis=0)  # ten copies of each row
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", UnreachedPerplexityWarning)
+    ...     affinities = entropic_affinities(X, perplexity=5)
+    >>> float(affinities.perplexities.min().round(6))
+    9.0
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,39 +64,78 @@ class NewRows:
     Attributes
     ----------
     indices : ndarray of shape (n_new, n_neighbors)
-        Numbers of training rows.
+        Numbers of the training rows.
     errors : ndarray of shape (n_new, n_neighbors)
-        The errors to them.
+        Errors to those training rows.
     solution : RowwiseWeights
         Probabilities, alphas and entropies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse import entropic_affinities
+    >>> X = np.arange(10.0)[:, None]
+    >>> found = entropic_affinities(X, perplexity=3).find_neighbours([[4.2]])
+    >>> found.indices[0, :3].tolist()
+    [4, 5, 3]
+    >>> found.solution.weights[0, :3].round(2).tolist()
+    [0.53, 0.3, 0.14]
     """
 
     indices: IntArray
     errors: FloatArray
     solution: RowwiseWeights
 
-    def matrix(self, n_rows: int) -> csr_array:
-        """Probabilities over all training rows."""
-        return sparse(self.indices, self.solution.weights, n_rows)
+    def to_matrix(self, n_rows: int) -> csr_array:
+        """Return the probabilities as a sparse matrix over all training rows.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of training rows.
+
+        Returns
+        -------
+        csr_array of shape (n_new, n_rows)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import entropic_affinities
+        >>> affinities = entropic_affinities(np.arange(10.0)[:, None], perplexity=3)
+        >>> affinities.find_neighbours([[4.2], [7.0]]).to_matrix(affinities.n_rows).shape
+        (2, 10)
+        """
+        return build_sparse_matrix(self.indices, self.solution.weights, n_rows)
 
 
 @dataclass(frozen=True, eq=False)
 class EntropicAffinities:
-    """Affinities between rows, and what is needed for those of new rows.
+    """Affinities between rows, returned by `entropic_affinities`.
 
     Attributes
     ----------
     P : ndarray or csr_array of shape (n_rows, n_rows)
-        Symmetric: ``(p_j|i + p_i|j) / 2n``, which sums to one. Otherwise ``p_j|i``, whose rows do.
-        Sparse if `n_neighbors` is a number.
+        With ``symmetric=True`` the joint probabilities ``(p_j|i + p_i|j) / 2n``, which sum to one.
+        Otherwise ``p_j|i``, each row of which sums to one. Sparse if `n_neighbors` is a number.
     alphas : ndarray of shape (n_rows,)
-        α of every row; t-SNE's σ² is half of it. Zero where ties keep the row from the perplexity.
+        α of every row, twice t-SNE's σ². Zero for rows that cannot reach the perplexity because
+        of ties.
     perplexities : ndarray of shape (n_rows,)
-        What every row reached.
+        Perplexity that every row reached.
     n_neighbors : int or None
-        Neighbours that count for each row; None for all others.
+        Number of neighbours that count for each row; None if all other rows count.
     symmetric : bool
-        Which of the two `P` is.
+        Whether `P` is symmetric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse import entropic_affinities
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> affinities = entropic_affinities(X, perplexity=10, n_neighbors=30)
+    >>> affinities.n_rows, affinities.n_neighbors, type(affinities.P).__name__
+    (100, 30, 'csr_array')
     """
 
     P: Matrix
@@ -99,67 +152,94 @@ class EntropicAffinities:
         """Number of training rows."""
         return self.pairs.n_rows
 
-    def new_rows(self, X_new: Any, *, perplexity: float | None = None) -> NewRows:
-        """Find the neighbours of new rows among the training rows, and their probabilities.
+    def find_neighbours(self, X_new: Any, *, perplexity: float | None = None) -> NewRows:
+        """Find the neighbours of new rows among the training rows, with their probabilities.
 
         Parameters
         ----------
         X_new : array-like of shape (n_new, n_columns)
             New rows; with ``error="precomputed"`` their errors to the training rows.
         perplexity : float, optional
-            Another perplexity than that of the training rows.
+            Perplexity of the new rows. By default that of the training rows.
 
         Returns
         -------
         NewRows
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import entropic_affinities
+        >>> affinities = entropic_affinities(np.arange(10.0)[:, None], perplexity=3)
+        >>> affinities.find_neighbours([[7.4]]).errors[0, :2].round(2).tolist()
+        [0.16, 0.36]
         """
-        return self._found(X_new, perplexity)
+        return self._find_neighbours(X_new, perplexity)
 
     def to_new(self, X_new: Any, *, perplexity: float | None = None) -> Matrix:
         """Return the probabilities of new rows over the training rows.
 
-        A new row that equals a training row has it among its neighbours.
+        A new row that equals a training row has that row among its neighbours.
 
         Parameters
         ----------
         X_new : array-like of shape (n_new, n_columns)
             New rows; with ``error="precomputed"`` their errors to the training rows.
         perplexity : float, optional
-            Another perplexity than that of the training rows.
+            Perplexity of the new rows. By default that of the training rows.
 
         Returns
         -------
         ndarray or csr_array of shape (n_new, n_rows)
             Each row sums to one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import entropic_affinities
+        >>> affinities = entropic_affinities(np.arange(10.0)[:, None], perplexity=3)
+        >>> affinities.to_new([[7.0]]).argmax(axis=1).tolist()
+        [7]
         """
-        matrix = self._found(X_new, perplexity).matrix(self.n_rows)
+        matrix = self._find_neighbours(X_new, perplexity).to_matrix(self.n_rows)
         return matrix.toarray() if self.n_neighbors is None else matrix
 
     def as_opentsne(self) -> Any:
-        """Return an ``openTSNE.affinity.Affinities``, for ``TSNE().fit(affinities=...)``.
+        """Return an ``openTSNE.affinity.Affinities`` for ``TSNE().fit(affinities=...)``.
 
-        New rows can be added to the map by openTSNE's `transform` and `prepare_partial`. Needs
+        openTSNE's `transform` and `prepare_partial` add new rows to the map. Requires
         ``pip install 'eosparse[tsne]'``.
-        """
-        return to_opentsne(self)
 
-    def _found(self, X_new: Any, perplexity: float | None) -> NewRows:
-        rule = self.regularisation if perplexity is None else regularisation(perplexity, None)
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import entropic_affinities
+        >>> X = np.random.default_rng(0).normal(size=(50, 3))
+        >>> adapter = entropic_affinities(X, perplexity=10).as_opentsne()
+        >>> adapter.n_samples, round(float(adapter.P.sum()), 6)
+        (50, 1.0)
+        """
+        return convert_to_opentsne(self)
+
+    def _find_neighbours(self, X_new: Any, perplexity: float | None) -> NewRows:
+        rule = self.regularisation
+        if perplexity is not None:
+            rule = choose_regularisation(perplexity, None)
         count = self.n_neighbors or self.n_rows
         rule.check_reachable(count)
         self._check_names(X_new)
-        nearest = self.pairs.nearest(self.pairs.queries(X_new), count).sorted()
-        solution = solved(nearest, rule)
-        _warn_of_ties(solution.alphas, rule, stacklevel=4)
+        nearest = self.pairs.find_nearest(self.pairs.check_queries(X_new), count).sort()
+        solution = compute_weights(nearest, rule)
+        _warn_about_ties(solution.alphas, rule, stacklevel=4)
         return NewRows(nearest.indices, nearest.errors, solution)
 
     def _check_names(self, X_new: Any) -> None:
-        """Refuse columns of other names, or in another order."""
+        """Raise if the columns of new rows have other names, or another order."""
         names = _get_feature_names(X_new)
         if self.column_names is None or names is None or list(names) == list(self.column_names):
             return
         raise ValueError(
-            f"columns of new rows must be those of the training rows, in their order: expected "
+            "X_new must have the same columns as the training rows, in the same order: expected "
             f"{list(self.column_names)}, got {list(names)}."
         )
 
@@ -178,26 +258,26 @@ def entropic_affinities(
     Parameters
     ----------
     X : array-like of shape (n_rows, n_columns)
-        Rows. For a function, an array of anything along its first axis. For ``"precomputed"``,
-        the errors: a square matrix, or a sparse one with the errors of equally many neighbours in
-        every row. The error of a row to itself never counts.
+        Rows. If `error` is a function, an array of anything along its first axis. If it is
+        ``"precomputed"``, the errors: a square matrix, or a sparse matrix with the errors of the
+        same number of neighbours in every row. The error of a row to itself never counts.
     error : str or callable, default="sqeuclidean"
-        ``"sqeuclidean"`` gives t-SNE's densities. Also the name of any metric of
-        `sklearn.metrics.pairwise_distances`, which is then itself the error, not its square;
-        ``"precomputed"``; or a function ``error(A, B)`` that gets some rows of `X` and all of them,
-        and returns the matrix of errors, of shape ``(len(A), len(B))``. It is called for one block
-        after the other. Errors may be negative, since only differences within a row matter, and
-        need not be symmetric: row i holds the errors that i makes. They must be finite.
+        ``"sqeuclidean"`` gives t-SNE's densities. Other values are the name of any metric of
+        `sklearn.metrics.pairwise_distances`, used as it is and not squared; ``"precomputed"``; or
+        a function ``error(A, B)`` that takes some rows of `X` and all of them, and returns the
+        matrix of errors, of shape ``(len(A), len(B))``. It is called for one block after the
+        other. Errors must be finite. They may be negative, since only differences within a row
+        matter, and need not be symmetric: row i holds the errors of i.
     perplexity : float, optional
-        Effective number of neighbours of each row, more than 1 and less than what it is compared
-        with. 30 if `alpha` is not given either.
+        Effective number of neighbours of each row: above 1, and less than the number of rows it is
+        compared with. Defaults to 30 if `alpha` is not given.
     alpha : float, optional
-        The same α for all rows, instead of a perplexity.
+        One α for all rows, instead of a perplexity.
     n_neighbors : int, None or "auto", default="auto"
-        Neighbours that count for each row: those with the smallest errors. None: all other rows,
-        exactly, with a dense result. ``"auto"``: all, up to 5,000 rows, and beyond that three times
-        the perplexity. Neighbours are exact; to bring approximate ones, pass their errors
-        as a sparse ``"precomputed"`` matrix.
+        Number of neighbours that count for each row: those with the smallest errors. None uses all
+        other rows and returns a dense matrix. ``"auto"`` uses all rows up to 5,000, and three
+        times the perplexity beyond. Neighbours are exact; to use approximate ones, pass their
+        errors as a sparse ``"precomputed"`` matrix.
     symmetric : bool, default=True
         Average ``p_j|i`` and ``p_i|j`` and divide by the number of rows, as t-SNE does.
 
@@ -208,9 +288,9 @@ def entropic_affinities(
     Warns
     -----
     UnreachedPerplexityWarning
-        If as many errors of a row as the perplexity are tied for the smallest, as with many equal
-        rows. Such rows get equal probabilities on the ties, the limit of small α and the smallest
-        perplexity that they can have; their α is 0.
+        If at least as many errors of a row as the perplexity are tied for the smallest, as with
+        many equal rows. Such rows get equal probabilities on the ties, which is the limit of small
+        α and the smallest perplexity they can have. Their α is 0.
 
     Examples
     --------
@@ -223,24 +303,27 @@ def entropic_affinities(
     >>> bool(np.allclose(affinities.perplexities, 20, rtol=1e-12))
     True
 
-    Any other error will do, here one that forgives single columns:
+    Pass a function for any other error, such as one that tolerates single wild columns:
 
-    >>> def forgiving(A, B):
+    >>> def logarithmic(A, B):
     ...     return np.log1p(np.square(A[:, None] - B)).sum(axis=2)
-    >>> affinities = entropic_affinities(X, error=forgiving, perplexity=20, n_neighbors=60)
+    >>> affinities = entropic_affinities(X, error=logarithmic, perplexity=20, n_neighbors=60)
     >>> affinities.to_new(X[:3] + 0.1).sum(axis=1).round(12).tolist()
     [1.0, 1.0, 1.0]
     """
     if not isinstance(symmetric, (bool, np.bool_)):
-        raise ValueError(f"symmetric must be True or False, got {symmetric!r}.")
-    rule = regularisation(perplexity, alpha)
-    pairs = pair_errors(X, error)
+        raise ValueError(f"symmetric={symmetric!r} must be True or False.")
+    rule = choose_regularisation(perplexity, alpha)
+    pairs = choose_errors(X, error)
     count = _count_neighbours(n_neighbors, pairs, rule)
     rule.check_reachable(pairs.n_rows - 1 if count is None else count)
-    found = over_all(pairs, rule) if count is None else over_nearest(pairs, rule, count)
-    _warn_of_ties(found.alphas, rule, stacklevel=3)
+    if count is None:
+        found = compute_all_densities(pairs, rule)
+    else:
+        found = compute_nearest_densities(pairs, rule, count)
+    _warn_about_ties(found.alphas, rule, stacklevel=3)
     return EntropicAffinities(
-        P=symmetrised(found.P) if symmetric else found.P,
+        P=symmetrise(found.P) if symmetric else found.P,
         alphas=found.alphas,
         perplexities=np.exp(found.entropies),
         n_neighbors=count,
@@ -254,14 +337,14 @@ def entropic_affinities(
 def _count_neighbours(
     n_neighbors: int | str | None, pairs: PairErrors, rule: Perplexity | Alpha
 ) -> int | None:
-    """Return the number of neighbours, None for all."""
+    """Return the number of neighbours; None means all other rows."""
     n_others = pairs.n_rows - 1
     if n_neighbors is None:
         return None
     if isinstance(n_neighbors, str):
         if n_neighbors != "auto":
-            raise ValueError(f"n_neighbors must be a number, None or 'auto', got {n_neighbors!r}.")
-        return _automatic_neighbours(pairs, rule)
+            raise ValueError(f"n_neighbors={n_neighbors!r} must be a number, None or 'auto'.")
+        return _choose_neighbours(pairs, rule)
     if not (isinstance(n_neighbors, (int, np.integer)) and 2 <= n_neighbors <= n_others):
         raise ValueError(
             f"n_neighbors={n_neighbors!r} must be a whole number from 2 to {n_others}, the number "
@@ -270,27 +353,26 @@ def _count_neighbours(
     return int(n_neighbors)
 
 
-def _automatic_neighbours(pairs: PairErrors, rule: Perplexity | Alpha) -> int | None:
+def _choose_neighbours(pairs: PairErrors, rule: Perplexity | Alpha) -> int | None:
     if pairs.n_neighbors is not None:
         return pairs.n_neighbors
     if pairs.n_rows <= EXACT_ROWS:
         return None
     if isinstance(rule, Alpha):
         raise ValueError(
-            f"with an alpha and more than {EXACT_ROWS} rows, say how many neighbours count: give "
-            "n_neighbors, or None for all, which takes a dense matrix."
+            f"alpha with more than {EXACT_ROWS} rows needs a number of neighbours: pass "
+            "n_neighbors, or n_neighbors=None for all rows and a dense matrix."
         )
-    wanted = max(2, int(_NEIGHBOURS_PER_PERPLEXITY * rule.value))
-    return min(wanted, pairs.n_rows - 1)
+    return min(max(2, int(_NEIGHBOURS_PER_PERPLEXITY * rule.value)), pairs.n_rows - 1)
 
 
-def _warn_of_ties(alphas: FloatArray, rule: Perplexity | Alpha, *, stacklevel: int) -> None:
+def _warn_about_ties(alphas: FloatArray, rule: Perplexity | Alpha, *, stacklevel: int) -> None:
     tied = np.flatnonzero(alphas == 0)
     if len(tied):
         warnings.warn(
             f"{len(tied)} rows, the first of them row {tied[0]}, cannot reach perplexity="
-            f"{rule.value:g}: as many of their errors or more are tied for the smallest. They "
-            "have equal probabilities on the ties. Remove duplicates, or raise the perplexity.",
+            f"{rule.value:g}: at least that many of their errors are tied for the smallest. The "
+            "tied rows get equal probabilities. Remove duplicates, or raise the perplexity.",
             UnreachedPerplexityWarning,
             stacklevel=stacklevel,
         )

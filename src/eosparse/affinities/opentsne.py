@@ -1,4 +1,4 @@
-"""Affinities as openTSNE takes them; openTSNE is imported when they are asked for."""
+"""Affinities in the form that openTSNE expects; openTSNE is imported on first use."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from eosparse.affinities.entropic import EntropicAffinities
 
 
-def to_opentsne(source: EntropicAffinities) -> Any:
+def convert_to_opentsne(source: EntropicAffinities) -> Any:
     """Wrap affinities for ``openTSNE.TSNE().fit(affinities=...)``."""
-    return _adapter()(source)
+    return _define_adapter()(source)
 
 
 @cache
-def _adapter() -> Any:
+def _define_adapter() -> Any:
     try:
         from openTSNE.affinity import Affinities
     except ImportError as error:
@@ -29,7 +29,7 @@ def _adapter() -> Any:
         def __init__(self, source: EntropicAffinities) -> None:
             super().__init__()
             self.source = source
-            # openTSNE wants the probabilities of all pairs to sum to one, and writes to them.
+            # openTSNE expects the probabilities of all pairs to sum to one, and writes to them.
             P = source.P if source.symmetric else source.P / source.n_rows
             self.P = csr_matrix(P, copy=True)
 
@@ -40,12 +40,13 @@ def _adapter() -> Any:
         def to_new(
             self, data: Any, perplexity: float | None = None, return_distances: bool = False
         ) -> Any:
-            """Probabilities of new rows; with their neighbours, nearest first, and the errors."""
-            new = self.source.new_rows(data, perplexity=perplexity)
-            P = csr_matrix(new.matrix(self.n_samples))
+            """Return the probabilities of new rows; optionally neighbours and errors as well."""
+            new = self.source.find_neighbours(data, perplexity=perplexity)
+            P = csr_matrix(new.to_matrix(self.n_samples))
             return (P, new.indices, new.errors) if return_distances else P
 
         def __reduce__(self) -> tuple[Any, ...]:
-            return to_opentsne, (self.source,)  # a class made in a function has no address
+            # Pickle cannot import a class that is defined inside a function.
+            return convert_to_opentsne, (self.source,)
 
     return OpenTSNEAffinities

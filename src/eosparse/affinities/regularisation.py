@@ -1,11 +1,8 @@
-"""How α is found: for a perplexity, row by row, or given."""
+"""How α is chosen: for a perplexity, row by row, or as one given number."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-
-import numpy as np
 
 from eosparse.core import (
     FloatArray,
@@ -13,7 +10,9 @@ from eosparse.core import (
     rowwise_weights,
     rowwise_weights_for_perplexity,
 )
+from eosparse.core.numbers import check_alpha, check_number
 
+# The usual default of t-SNE.
 _DEFAULT_PERPLEXITY = 30.0
 
 
@@ -23,16 +22,16 @@ class Perplexity:
 
     value: float
 
-    def weights(self, errors: FloatArray) -> RowwiseWeights:
+    def compute_weights(self, errors: FloatArray) -> RowwiseWeights:
         """Solve the closed form for rows of errors."""
         return rowwise_weights_for_perplexity(errors, self.value)
 
     def check_reachable(self, n_others: int) -> None:
-        """Refuse what the number of rows that each row is compared with does not allow."""
+        """Raise unless rows that are compared with `n_others` rows can have this perplexity."""
         if not self.value < n_others:
             raise ValueError(
                 f"perplexity={self.value!r} must be less than {n_others}, the number of rows "
-                "that each row is compared with. Lower it, raise n_neighbors, or bring more rows."
+                "that each row is compared with. Lower it, raise n_neighbors, or add rows."
             )
 
 
@@ -42,28 +41,21 @@ class Alpha:
 
     value: float
 
-    def weights(self, errors: FloatArray) -> RowwiseWeights:
+    def compute_weights(self, errors: FloatArray) -> RowwiseWeights:
         """Solve the closed form for rows of errors."""
         return rowwise_weights(errors, self.value)
 
     def check_reachable(self, n_others: int) -> None:
-        """Any number of rows will do."""
+        """Accept any number of rows."""
 
 
-def regularisation(perplexity: float | None, alpha: float | None) -> Perplexity | Alpha:
-    """Check the two parameters of which one is given, or none."""
+def choose_regularisation(perplexity: float | None, alpha: float | None) -> Perplexity | Alpha:
+    """Check the two parameters, at most one of which is given."""
     if perplexity is not None and alpha is not None:
-        raise ValueError("give a perplexity or an alpha, not both.")
+        raise ValueError("perplexity and alpha exclude each other: pass only one of them.")
     if alpha is not None:
-        if not _is_above(alpha, 0):
-            raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
+        check_alpha(alpha, words=())
         return Alpha(float(alpha))
-    wanted = _DEFAULT_PERPLEXITY if perplexity is None else perplexity
-    if not _is_above(wanted, 1):
-        raise ValueError(f"perplexity must be a number greater than 1, got {wanted!r}.")
-    return Perplexity(float(wanted))
-
-
-def _is_above(value: object, bound: float) -> bool:
-    is_truth = isinstance(value, (bool, np.bool_))
-    return not is_truth and isinstance(value, Real) and float(value) > bound
+    value = _DEFAULT_PERPLEXITY if perplexity is None else perplexity
+    check_number("perplexity", value, "(1, inf)")
+    return Perplexity(float(value))

@@ -20,7 +20,7 @@ from eosparse.comparison.peers import (
 from eosparse.comparison.store import Row
 from eosparse.core import CollapseError, FloatArray
 from eosparse.datasets import make_contaminated
-from eosparse.datasets.contaminated import inlier_covariance
+from eosparse.datasets.contaminated import compute_inlier_covariance
 
 AUTHOR = "EOS, author's α"
 # Rules were developed on tables with smaller seeds; these are others.
@@ -62,7 +62,7 @@ def find_outliers(setting: Setting, method: str, repetition: int) -> Row:
         random_state=_FIRST_SEED + repetition,
     )
     finding, seconds = timed(_finder(setting, method), X, repetition)
-    covariance = inlier_covariance(setting["columns"], setting["inliers"])
+    covariance = compute_inlier_covariance(setting["columns"], setting["inliers"])
     errors = estimation_errors(finding, covariance)
     return measures(finding, truth) | errors | {"seconds": seconds}
 

@@ -1,4 +1,4 @@
-"""Generators, and data that ship with the package."""
+"""Data generators, and data sets that ship with the package."""
 
 from eosparse.datasets.blood_panel import BloodPanel, load_blood_panel
 from eosparse.datasets.contaminated import Contaminated, make_contaminated

@@ -1,9 +1,9 @@
-"""A blood panel with the mistakes that such tables have.
+"""A synthetic blood panel with typical mistakes.
 
-The table is synthetic: no person's data. It is drawn here, from a fixed seed, with means, spreads
-and correlations of the size that textbooks give for healthy adults, and then spoilt in the ways
-clinical tables are: a unit not converted, two columns swapped, a decimal point slipped, values
-that are each plausible but not together.
+The table contains no person's data. It is drawn from a fixed seed, with means, spreads and
+correlations of the size that textbooks give for healthy adults. Some rows then get the mistakes of
+clinical tables: a unit not converted, two columns swapped, a misplaced decimal point, values that
+are plausible on their own but not together.
 """
 
 from __future__ import annotations
@@ -40,7 +40,24 @@ _CORRELATION = {
 
 
 class BloodPanel(NamedTuple):
-    """The table, its column names, and what was done to each row ("" if nothing)."""
+    """A table, its column names, and the mistake in each row.
+
+    Attributes
+    ----------
+    X : ndarray of shape (400, 8)
+        The table.
+    feature_names : tuple of str
+        Names of the columns, with their units.
+    mistakes : tuple of str
+        The mistake in each row; an empty string if there is none.
+
+    Examples
+    --------
+    >>> from eosparse.datasets import load_blood_panel
+    >>> panel = load_blood_panel()
+    >>> panel.feature_names[0], panel.mistakes[133]
+    ('haemoglobin_g_dl', 'potassium: decimal point slipped')
+    """
 
     X: FloatArray
     feature_names: tuple[str, ...]
@@ -48,12 +65,12 @@ class BloodPanel(NamedTuple):
 
 
 def load_blood_panel() -> BloodPanel:
-    """Return 400 synthetic blood panels, 16 of them spoilt.
+    """Load 400 synthetic blood panels, 16 of them with a mistake.
 
     Returns
     -------
     BloodPanel
-        The table, its column names, and the mistake made in each row.
+        The table, its column names, and the mistake in each row.
 
     Examples
     --------
@@ -71,32 +88,32 @@ def load_blood_panel() -> BloodPanel:
     X = _MEAN + _SPREAD * drawn
     mistakes = [""] * len(X)
     rows = rng.choice(len(X), size=16, replace=False)
-    for row, (name, spoil) in zip(rows, _MISTAKES * 4, strict=True):
-        spoil(X[row])
+    for row, (name, make_mistake) in zip(rows, _MISTAKES * 4, strict=True):
+        make_mistake(X[row])
         mistakes[row] = name
     return BloodPanel(np.round(X, 2), COLUMNS, tuple(mistakes))
 
 
-def _unit(row: FloatArray) -> None:
+def _convert_glucose(row: FloatArray) -> None:
     row[3] /= 18.016  # mg/dl to mmol/l
 
 
-def _swap(row: FloatArray) -> None:
+def _swap_columns(row: FloatArray) -> None:
     row[0], row[4] = row[4], row[0]
 
 
-def _slip(row: FloatArray) -> None:
+def _shift_decimal_point(row: FloatArray) -> None:
     row[7] *= 10
 
 
-def _mismatch(row: FloatArray) -> None:
-    # Another person's haematocrit: ordinary on its own, impossible beside the haemoglobin.
+def _exchange_haematocrit(row: FloatArray) -> None:
+    # Another person's haematocrit: plausible on its own, impossible with this haemoglobin.
     row[1] = _MEAN[1] - 1.6 * (row[1] - _MEAN[1]) - np.copysign(4.0, row[1] - _MEAN[1])
 
 
 _MISTAKES = [
-    ("glucose in mmol/l", _unit),
-    ("haemoglobin and creatinine swapped", _swap),
-    ("potassium: decimal point slipped", _slip),
-    ("haematocrit of another sample", _mismatch),
+    ("glucose in mmol/l", _convert_glucose),
+    ("haemoglobin and creatinine swapped", _swap_columns),
+    ("potassium: decimal point slipped", _shift_decimal_point),
+    ("haematocrit of another sample", _exchange_haematocrit),
 ]

@@ -1,19 +1,35 @@
-"""Gaussian rows with outliers among them: the paper's synthetic tables, and harder ones."""
+"""Gaussian rows with outliers: the paper's synthetic tables, and harder ones."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray
+from eosparse.core.numbers import check_choice, check_number
 
 Outliers = Literal["uniform", "clustered", "radial"]
 Inliers = Literal["independent", "autoregressive", "factor"]
 
 
 class Contaminated(NamedTuple):
-    """Rows, and which of them are outliers."""
+    """Rows, and which of them are outliers.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The rows.
+    is_outlier : ndarray of bool of shape (n_samples,)
+        Which rows are outliers.
+
+    Examples
+    --------
+    >>> from eosparse.datasets import make_contaminated
+    >>> data = make_contaminated(100, 2, 0.1, random_state=0)
+    >>> bool(data.X[data.is_outlier].min() >= 1)
+    True
+    """
 
     X: FloatArray
     is_outlier: BoolArray
@@ -28,7 +44,7 @@ def make_contaminated(
     inliers: Inliers = "independent",
     random_state: int | np.random.Generator | None = None,
 ) -> Contaminated:
-    """Draw Gaussian rows and ``round(contamination * n_samples)`` outliers, in random order.
+    """Draw Gaussian rows and ``round(contamination * n_samples)`` outliers, shuffled.
 
     Parameters
     ----------
@@ -37,13 +53,14 @@ def make_contaminated(
     contamination : float, default=0.1
         Share of outliers.
     outliers : {"uniform", "clustered", "radial"}, default="uniform"
-        Uniform on ``[1, 6]`` in every column, as in the paper; uniform on ``[3, 4]``, a unit box
-        at distance 3 in every column; or Gaussian with three times the standard deviation.
+        "uniform" on ``[1, 6]`` in every column, as in the paper; "clustered" in a unit box,
+        uniform on ``[3, 4]`` in every column; or "radial", Gaussian with three times the standard
+        deviation.
     inliers : {"independent", "autoregressive", "factor"}, default="independent"
-        Covariance of the others: the identity, 0.5 to the power of the columns' distance, or that
-        of random factors, which differs from draw to draw.
+        Covariance of the other rows: the identity; 0.5 to the power of the distance between
+        columns; or that of random factors, which differs from draw to draw.
     random_state : int, Generator or None, default=None
-        Seed.
+        Seed or generator of the random numbers.
 
     Returns
     -------
@@ -57,12 +74,13 @@ def make_contaminated(
     >>> X.shape, int(is_outlier.sum())
     ((200, 3), 10)
     """
-    if not 0.0 <= contamination <= 1.0:
-        raise ValueError(f"contamination={contamination!r} must lie in [0, 1].")
+    check_number("contamination", contamination, "[0, 1]")
+    check_choice("outliers", outliers, get_args(Outliers))
+    check_choice("inliers", inliers, get_args(Inliers))
     rng = np.random.default_rng(random_state)
     n_outliers = round(contamination * n_samples)
     good = rng.standard_normal((n_samples - n_outliers, n_features))
-    good = good @ _root(n_features, inliers, rng).T
+    good = good @ _factorise_covariance(n_features, inliers, rng).T
     size = (n_outliers, n_features)
     match outliers:
         case "uniform":
@@ -71,33 +89,28 @@ def make_contaminated(
             bad = rng.uniform(3.0, 4.0, size)
         case "radial":
             bad = 3.0 * rng.standard_normal(size)
-        case _:
-            raise ValueError(f"outliers={outliers!r} must be 'uniform', 'clustered' or 'radial'.")
     X = np.concatenate([good, bad])
     order = rng.permutation(n_samples)
     return Contaminated(X[order], (np.arange(n_samples) >= n_samples - n_outliers)[order])
 
 
-def inlier_covariance(n_features: int, inliers: Inliers) -> FloatArray:
-    """Return the covariance of the inliers; that of "factor" differs from draw to draw."""
-    match inliers:
-        case "independent":
-            return np.eye(n_features)
-        case "autoregressive":
-            gap = np.abs(np.subtract.outer(np.arange(n_features), np.arange(n_features)))
-            return np.asarray(0.5**gap)
-        case _:
-            raise ValueError(
-                f"inliers={inliers!r} must be 'independent', 'autoregressive' or 'factor'."
-            )
+def compute_inlier_covariance(n_features: int, inliers: Inliers) -> FloatArray:
+    """Compute the covariance of the inliers, unless it is "factor", which differs by draw."""
+    check_choice("inliers", inliers, ("independent", "autoregressive"))
+    if inliers == "independent":
+        return np.eye(n_features)
+    gap = np.abs(np.subtract.outer(np.arange(n_features), np.arange(n_features)))
+    return np.asarray(0.5**gap)
 
 
-def _root(n_features: int, inliers: Inliers, rng: np.random.Generator) -> FloatArray:
-    """Return a matrix whose product with its transpose is the covariance of the inliers."""
+def _factorise_covariance(
+    n_features: int, inliers: Inliers, rng: np.random.Generator
+) -> FloatArray:
+    """Return a triangular matrix whose product with its transpose is the inliers' covariance."""
     covariance: FloatArray
     if inliers == "factor":
         loadings = rng.standard_normal((n_features, n_features))
         covariance = np.asarray(loadings @ loadings.T / n_features + 0.1 * np.eye(n_features))
     else:
-        covariance = inlier_covariance(n_features, inliers)
+        covariance = compute_inlier_covariance(n_features, inliers)
     return np.asarray(np.linalg.cholesky(covariance))

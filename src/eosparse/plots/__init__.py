@@ -1,4 +1,9 @@
-"""Pictures, drawn with matplotlib (extra ``eosparse[plots]``)."""
+"""Plots, drawn with matplotlib (``pip install 'eosparse[plots]'``).
+
+Every plot is a display, as in scikit-learn: a class method computes the data from a fitted
+estimator and draws them on `ax`, or on new axes. The display keeps the data, and `plot` draws them
+again.
+"""
 
 from eosparse.plots.alpha_path import AlphaPathDisplay
 from eosparse.plots.distance_qq import DistanceQQDisplay

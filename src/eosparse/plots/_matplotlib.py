@@ -1,4 +1,4 @@
-"""The one place where matplotlib is imported, and what all pictures share."""
+"""The import of matplotlib, and the colours, axes and legend that all plots share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eosparse.core import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's palette: told apart with any colour vision, and in grey by their lightness.
+# Okabe and Ito's palette: distinct for every kind of colour vision, and by lightness in grey.
 KEPT = "#56B4E9"
 FLAGGED = "#D55E00"
 LINE = "#000000"
@@ -18,8 +18,8 @@ SHADE = "#999999"
 METHODS = (FLAGGED, BLUE, "#009E73", "#CC79A7", "#E69F00", LINE)
 
 
-def new_axes(height: float = 4.8) -> Axes:
-    """Return axes on a new figure, of a height in inches; without matplotlib, say what to do."""
+def make_axes(height: float = 4.8) -> Axes:
+    """Return axes on a new figure of the given height in inches."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -31,7 +31,7 @@ def new_axes(height: float = 4.8) -> Axes:
 def scatter_rows(
     ax: Axes, x: FloatArray | IntArray, y: FloatArray, is_outlier: BoolArray, marker: str = "o"
 ) -> None:
-    """Draw one point per row, the flagged ones as larger diamonds above the others."""
+    """Draw one point per row; flagged rows are larger diamonds on top of the others."""
     kept, flagged = ~is_outlier, is_outlier
     ax.scatter(
         x[kept], y[kept], s=9, marker=marker, color=KEPT, label=f"{int(kept.sum())} kept", zorder=2
@@ -47,27 +47,27 @@ def scatter_rows(
     )
 
 
-def legend_on_top(ax: Axes, ncols: int) -> None:
-    """Put the legend of some axes inside them, above the data, where room is made for it."""
+def draw_legend(ax: Axes, ncols: int) -> None:
+    """Draw the legend inside the axes, above the data, and make room for it."""
     transform = ax.yaxis.get_transform()
     low, high = transform.transform(ax.get_ylim())
     n_lines = -(-len(ax.get_legend_handles_labels()[0]) // ncols)
     room = (high - low) * (0.02 + 0.08 * n_lines)
     ax.set_ylim(top=float(transform.inverted().transform([high + room])[0]))
-    # On white, in case something is shaded behind it.
+    # Opaque, in case something is shaded behind it.
     ax.legend(loc="upper left", framealpha=1.0, edgecolor="none", ncols=ncols)
 
 
-def readable(name: object, width: int = 28) -> str:
-    """Return a name as one line of text of limited width, kept from being read as mathematics.
+def format_name(name: object, width: int = 28) -> str:
+    """Format a name as one line of limited width, with dollar signs escaped for matplotlib.
 
-    Long names lose their middle: their ends tell them apart.
+    Long names lose their middle, because names often differ only at their ends.
 
     Examples
     --------
-    >>> readable("glucose")
+    >>> format_name("glucose")
     'glucose'
-    >>> readable("a_very_long_name_of_a_column_in_mg_dl", width=16)
+    >>> format_name("a_very_long_name_of_a_column_in_mg_dl", width=16)
     'a_very_l…n_mg_dl'
     """
     text = " ".join(str(name).split())

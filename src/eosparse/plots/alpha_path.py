@@ -1,4 +1,4 @@
-"""The α-path: what every other α would have flagged."""
+"""The α-path: which rows every other α would have flagged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from eosparse.core import BoolArray, FloatArray, Status
 from eosparse.estimators import AlphaPath, EOSDetector
-from eosparse.plots._matplotlib import BLUE, FLAGGED, LINE, SHADE, legend_on_top, new_axes
+from eosparse.plots._matplotlib import BLUE, FLAGGED, LINE, SHADE, draw_legend, make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 @dataclass
 class AlphaPathDisplay:
-    """Number of flagged rows and effective size over α, the plateau shaded.
+    """Number of flagged rows and effective sample size along α, with the plateau shaded.
 
-    A wide plateau, the longest stretch of log α over which the flagged rows hardly change, says
-    that the answer does not hang on the choice of α.
+    The plateau is the longest stretch of log α over which the flagged rows hardly change. If it is
+    wide, the result does not depend on the choice of α.
 
     Parameters
     ----------
     alphas : array of shape (n_alphas,)
-        Alphas at which there is a solution.
+        Alphas that have a solution.
     n_flagged : array of shape (n_alphas,)
         Number of flagged rows.
     effective_sizes : array of shape (n_alphas,)
-        Kish's effective number of rows.
+        Kish's effective sample size.
     plateau : tuple of float or None, default=None
         Smallest and largest alpha of the plateau.
     chosen : float or None, default=None
-        The alpha that was used.
+        The alpha of the fit.
     collapsed : float or None, default=None
         The alpha at which the weights collapsed.
 
@@ -61,7 +61,31 @@ class AlphaPathDisplay:
     def from_estimator(
         cls, estimator: EOSDetector, X: ArrayLike, *, ax: Axes | None = None
     ) -> Self:
-        """Solve along falling alphas for a fitted detector's training rows, and draw them."""
+        """Solve along decreasing alphas for a fitted detector's training rows, and draw the path.
+
+        Parameters
+        ----------
+        estimator : EOSDetector
+            A fitted detector.
+        X : array-like of shape (n_samples, n_features)
+            The training rows.
+        ax : Axes, optional
+            Axes to draw on; new ones by default.
+
+        Returns
+        -------
+        AlphaPathDisplay
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSDetector
+        >>> from eosparse.plots import AlphaPathDisplay
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> detector = EOSDetector().fit(X)
+        >>> AlphaPathDisplay.from_estimator(detector, X).chosen == detector.alpha_
+        True
+        """
         return cls.from_path(estimator.path(X), chosen=float(estimator.alpha_), ax=ax)
 
     @classmethod
@@ -73,16 +97,25 @@ class AlphaPathDisplay:
         Parameters
         ----------
         path : AlphaPath
-            From `EOSDetector.path`.
+            Result of `EOSDetector.path`.
         chosen : float, optional
-            Alpha to mark, as a detector's `alpha_`.
+            Alpha to mark, such as a detector's `alpha_`.
         ax : Axes, optional
-            Where to draw; new axes by default. The effective size has an axis of its
-            own, `size_ax_`.
+            Axes to draw on; new ones by default. The effective size has its own axes, `size_ax_`.
 
         Returns
         -------
         AlphaPathDisplay
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSDetector
+        >>> from eosparse.plots import AlphaPathDisplay
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> path = EOSDetector().fit(X).path(X)
+        >>> len(AlphaPathDisplay.from_path(path).alphas) <= len(path.alphas)
+        True
         """
         usable: BoolArray = np.array([status is not Status.COLLAPSED for status in path.statuses])
         run = path.alphas[path.plateau]
@@ -96,8 +129,19 @@ class AlphaPathDisplay:
         ).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on given axes, or on new ones."""
-        ax = new_axes() if ax is None else ax
+        """Draw on `ax`, or on new axes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSDetector
+        >>> from eosparse.plots import AlphaPathDisplay
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> display = AlphaPathDisplay.from_estimator(EOSDetector().fit(X), X)
+        >>> display.plot() is display
+        True
+        """
+        ax = make_axes() if ax is None else ax
         sizes = ax.twinx()
         if self.plateau is not None:
             ax.axvspan(*self.plateau, color=SHADE, alpha=0.25, linewidth=0, label="plateau")
@@ -108,8 +152,8 @@ class AlphaPathDisplay:
         ax.set(xscale="log", xlabel="α", ylabel="flagged rows")
         ax.set_ylim(bottom=0, top=1.05 * max(self.n_flagged.max(initial=0.0), 1.0))
         sizes.set_ylim(bottom=0)
-        sizes.set_ylabel("effective number of rows", color=BLUE)
-        legend_on_top(ax, ncols=3)
+        sizes.set_ylabel("effective sample size", color=BLUE)
+        draw_legend(ax, ncols=3)
         low, high = sizes.get_ylim()
         sizes.set_ylim(low, high + 0.18 * (high - low))
         self.ax_, self.size_ax_, self.figure_ = ax, sizes, ax.figure

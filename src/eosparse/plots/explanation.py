@@ -1,4 +1,4 @@
-"""Why rows are far: the columns' shares of their distances, as bars."""
+"""Why rows are far away: each column's share of the distance, as bars."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ import numpy as np
 
 from eosparse.core import FloatArray, IntArray
 from eosparse.estimators import EOSDetector
-from eosparse.plots._columns import column_names
-from eosparse.plots._matplotlib import BLUE, FLAGGED, new_axes, readable
+from eosparse.plots._columns import get_column_names
+from eosparse.plots._matplotlib import BLUE, FLAGGED, format_name, make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Rows shown if none are asked for.
+# Rows shown by default: as many as fit a figure of the usual height.
 _N_ROWS = 3
 
 
 @dataclass
 class ExplanationDisplay:
-    """Shares of the columns in the squared distance of some rows, with the values as given.
+    """Each column's share of the squared distance of some rows, with the original values.
 
-    Each row is a block of bars, the largest first, under a heading with its distance. The colour
-    says whether a value is too high or too low, given the other columns.
+    Each row is a block of bars, largest first, under a heading with its distance. The colour shows
+    whether a value is too high or too low, given the other columns.
 
     Parameters
     ----------
     deviations : array of shape (n_rows, n_features)
-        Standardised deviations with sign; their squares are the contributions.
+        Standardised deviations with their sign; their squares are the contributions.
     values : array of shape (n_rows, n_features)
-        The rows, in the user's units.
+        The rows in their original units.
     feature_names : sequence of str
         Names of the columns.
     row_names : sequence of str
         Names of the rows.
     n_columns : int, default=4
-        How many columns to show of each row.
+        Number of columns to show for each row.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class ExplanationDisplay:
         n_columns: int = 4,
         ax: Axes | None = None,
     ) -> Self:
-        """Explain some rows by a fitted detector, and draw the shares.
+        """Explain rows with a fitted detector, and draw the shares.
 
         Parameters
         ----------
@@ -79,28 +79,40 @@ class ExplanationDisplay:
         X : array-like of shape (n_samples, n_features)
             Rows.
         rows : int or sequence of int, optional
-            Numbers of the rows to explain; by default the three farthest of the flagged ones, or
-            the farthest row if none is flagged.
+            Numbers of the rows to explain. By default the three farthest flagged rows, or the
+            farthest row if none is flagged.
         feature_names : sequence of str, optional
-            Names of the columns, if others than those the detector was fitted with.
+            Names of the columns. By default those the detector was fitted with.
         row_names : sequence, optional
-            One name per row of `X`. By default the index of a pandas frame, or the row's number.
+            One name per row of `X`. By default the index of a pandas frame, or the row number.
         n_columns : int, default=4
-            How many columns to show of each row.
+            Number of columns to show for each row.
         ax : Axes, optional
-            Where to draw; new axes by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
         ExplanationDisplay
+
+        Examples
+        --------
+        >>> from eosparse import EOSDetector
+        >>> from eosparse.datasets import load_blood_panel
+        >>> from eosparse.plots import ExplanationDisplay
+        >>> panel = load_blood_panel()
+        >>> display = ExplanationDisplay.from_estimator(
+        ...     EOSDetector().fit(panel.X), panel.X, feature_names=panel.feature_names
+        ... )
+        >>> display.row_names
+        ['row 342', 'row 128', 'row 133']
         """
-        shown = _farthest_flagged(estimator, X) if rows is None else np.atleast_1d(rows)
+        shown = _find_farthest(estimator, X) if rows is None else np.atleast_1d(rows)
         explanation = estimator.explain(X)
-        names = _row_names(X, row_names, len(explanation.deviations))
+        names = _choose_row_names(X, row_names, len(explanation.deviations))
         return cls(
             explanation.deviations[shown],
             np.asarray(X)[shown],
-            column_names(estimator) if feature_names is None else list(feature_names),
+            get_column_names(estimator) if feature_names is None else list(feature_names),
             [names[row] for row in shown],
             n_columns,
         ).plot(ax=ax)
@@ -113,9 +125,20 @@ class ExplanationDisplay:
         return shares
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on given axes, or on new ones."""
+        """Draw on `ax`, or on new axes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSDetector
+        >>> from eosparse.plots import ExplanationDisplay
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> display = ExplanationDisplay.from_estimator(EOSDetector().fit(X), X)
+        >>> display.plot() is display
+        True
+        """
         n_lines = len(self.deviations) * (min(self.n_columns, self.deviations.shape[1]) + 1.4)
-        ax = new_axes(max(2.6, 1.0 + 0.27 * n_lines)) if ax is None else ax
+        ax = make_axes(max(2.6, 1.0 + 0.27 * n_lines)) if ax is None else ax
         ticks: list[float] = []
         labels: list[str] = []
         place = 0.0
@@ -125,12 +148,12 @@ class ExplanationDisplay:
             places = place + 1 + np.arange(len(order))
             self._draw_bars(ax, row, order, places)
             ticks += places.tolist()
-            labels += [self._bar_name(row, int(column)) for column in order]
+            labels += [self._format_bar_label(row, int(column)) for column in order]
             place = places[-1] + 1.4
         ax.set_yticks(ticks, labels)
         ax.tick_params(axis="y", length=0)
         ax.set(xlabel="share of the squared distance, %", xlim=(0, 115))
-        # Room above the first row for the legend.
+        # Make room above the first row for the legend.
         ax.set_ylim(place - 0.6, -0.7 - max(0.1 * n_lines, 1.0))
         ax.set_xticks([0, 25, 50, 75, 100])
         ax.spines[["top", "right"]].set_visible(False)
@@ -140,21 +163,21 @@ class ExplanationDisplay:
 
     def _draw_heading(self, ax: Axes, row: int, place: float) -> None:
         distance = np.sqrt(np.square(self.deviations[row]).sum())
-        text = f"{readable(self.row_names[row], 40)}: distance {distance:.3g}"
+        text = f"{format_name(self.row_names[row], 40)}: distance {distance:.3g}"
         ax.text(1.0, place + 0.1, text, va="center", fontweight="bold")
 
     def _draw_bars(self, ax: Axes, row: int, columns: IntArray, places: FloatArray) -> None:
         percents = 100 * self.shares[row, columns]
         colours = [FLAGGED if self.deviations[row, i] > 0 else BLUE for i in columns]
         bars = ax.barh(places, percents, height=0.72, color=colours)
-        ax.bar_label(bars, [_percent(percent) for percent in percents], padding=4)
+        ax.bar_label(bars, [_format_percent(percent) for percent in percents], padding=4)
 
-    def _bar_name(self, row: int, column: int) -> str:
-        return f"{readable(self.feature_names[column])} = {self.values[row, column]:.5g}"
+    def _format_bar_label(self, row: int, column: int) -> str:
+        return f"{format_name(self.feature_names[column])} = {self.values[row, column]:.5g}"
 
 
 def _draw_legend(ax: Axes) -> None:
-    """Say what the colours mean."""
+    """Draw a legend for the colours."""
     from matplotlib.patches import Patch
 
     handles = [
@@ -164,18 +187,18 @@ def _draw_legend(ax: Axes) -> None:
     ax.legend(handles=handles, loc="upper right", frameon=False, ncols=2)
 
 
-def _percent(percent: float) -> str:
+def _format_percent(percent: float) -> str:
     return "< 1 %" if 0 < percent < 0.5 else f"{percent:.0f} %"
 
 
-def _farthest_flagged(estimator: EOSDetector, X: Any) -> IntArray:
+def _find_farthest(estimator: EOSDetector, X: Any) -> IntArray:
     order = np.argsort(-np.asarray(estimator.mahalanobis(X)), kind="stable")
     is_outlier = np.asarray(estimator.predict(X)) == -1
     flagged: IntArray = order[is_outlier[order]][:_N_ROWS]
     return flagged if len(flagged) else order[:1]
 
 
-def _row_names(X: Any, given: Sequence[Any] | None, n_rows: int) -> list[str]:
+def _choose_row_names(X: Any, given: Sequence[Any] | None, n_rows: int) -> list[str]:
     index = getattr(X, "index", None)
     if given is not None:
         names = [str(name) for name in given]
@@ -184,5 +207,7 @@ def _row_names(X: Any, given: Sequence[Any] | None, n_rows: int) -> list[str]:
     else:
         names = [f"row {number}" for number in range(n_rows)]
     if len(names) != n_rows:
-        raise ValueError(f"row_names has {len(names)} names for {n_rows} rows.")
+        raise ValueError(
+            f"row_names has {len(names)} names for {n_rows} rows: pass one name per row."
+        )
     return names

@@ -10,7 +10,7 @@ import numpy as np
 
 from eosparse.core import IntArray
 from eosparse.estimators import EOSClassifier, LabelIssues
-from eosparse.plots._matplotlib import new_axes, readable
+from eosparse.plots._matplotlib import format_name, make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,13 +82,13 @@ class LabelIssueMatrixDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the counts on given axes, or on new ones."""
-        ax = new_axes() if ax is None else ax
+        ax = make_axes() if ax is None else ax
         # From light to dark blue: lightness alone is enough to read it. An empty matrix is light.
         most = max(int(self.counts.max(initial=0)), 1)
         ax.imshow(self.counts, cmap="Blues", vmin=0, vmax=most)
         if len(self.counts) <= _MOST_COUNTS:
             self._write_counts(ax, most)
-        names = [readable(name, 18) for name in self.class_names]
+        names = [format_name(name, 18) for name in self.class_names]
         is_crowded = sum(map(len, names)) > _WIDEST_TICKS
         ax.set_xticks(range(len(names)), names, rotation=90 if is_crowded else 0)
         ax.set_yticks(range(len(names)), names)

@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import _safe_indexing
 
 from eosparse.core import FloatArray, IntArray
-from eosparse.plots._matplotlib import METHODS, new_axes, readable
+from eosparse.plots._matplotlib import METHODS, format_name, make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -160,7 +160,7 @@ class LabelNoiseDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the curves on given axes, or on new ones."""
-        ax = new_axes() if ax is None else ax
+        ax = make_axes() if ax is None else ax
         order = np.argsort(self.noise, kind="stable")
         for number, method in enumerate(self.methods):
             halves = None if self.half_intervals is None else self.half_intervals[number, order]
@@ -168,13 +168,13 @@ class LabelNoiseDisplay:
                 100 * self.noise[order],
                 self.scores[number, order],
                 halves,
-                label=readable(method, 40),
+                label=format_name(method, 40),
                 capsize=2,
                 elinewidth=0.8,
                 markersize=5,
                 **_choose_style(number),
             )
-        ax.set(xlabel="wrong labels, %", ylabel=readable(self.score_name, 45))
+        ax.set(xlabel="wrong labels, %", ylabel=format_name(self.score_name, 45))
         ax.grid(alpha=0.25, linewidth=0.5)
         # Curves fall with noise, so the lower left corner is free.
         ax.legend(loc="lower left", frameon=False)

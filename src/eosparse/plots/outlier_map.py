@@ -1,4 +1,4 @@
-"""Outlier map: the distance of every row, and the cut."""
+"""Outlier map: the distance of every row, and the cut-off."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ from sklearn.preprocessing import StandardScaler
 
 from eosparse.core import BoolArray, FloatArray
 from eosparse.estimators import EOSDetector
-from eosparse.plots._columns import column_names, column_number
-from eosparse.plots._matplotlib import LINE, SHADE, legend_on_top, new_axes, readable, scatter_rows
+from eosparse.plots._columns import find_column, get_column_names
+from eosparse.plots._matplotlib import (
+    LINE,
+    SHADE,
+    draw_legend,
+    format_name,
+    make_axes,
+    scatter_rows,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class OutlierMapDisplay:
-    """Robust distance of each row against its index, or against something else.
+    """Robust distance of each row against its index, another distance or a column.
 
     Parameters
     ----------
@@ -30,14 +37,14 @@ class OutlierMapDisplay:
     is_outlier : array of bool of shape (n_samples,)
         Which rows are flagged.
     cut : float
-        Distance beyond which rows are flagged.
+        Distance above which rows are flagged.
     against : array of shape (n_samples,), optional
-        What the other axis shows; the index of the row by default.
+        Values on the horizontal axis; the index of the row by default.
     against_name : str, default="row"
-        What it is called.
+        Label of the horizontal axis.
     is_classical : bool, default=False
-        Whether `against` holds classical distances: both axes are drawn alike then, with the cut
-        in both directions and the line on which both distances are equal.
+        Whether `against` holds classical distances. If so, both axes get the same scale and the
+        cut-off, and a line marks equal distances.
 
     Examples
     --------
@@ -67,7 +74,7 @@ class OutlierMapDisplay:
         against: str | int | ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Compute the distances of rows from a fitted detector, and draw them.
+        """Compute the distances of rows with a fitted detector, and draw them.
 
         Parameters
         ----------
@@ -76,36 +83,58 @@ class OutlierMapDisplay:
         X : array-like of shape (n_samples, n_features)
             Rows.
         against : "classical", column or array-like of shape (n_samples,), optional
-            The other axis: Mahalanobis distances from mean and covariance of all rows of `X`,
-            a column by name or number, or one number per row. The index of the row by default.
+            Values on the horizontal axis: "classical" for the Mahalanobis distances from the
+            mean and covariance of all rows of `X`, the name or number of a column, or one number
+            per row. By default the index of the row.
         ax : Axes, optional
-            Where to draw; new axes by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
         OutlierMapDisplay
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSDetector
+        >>> from eosparse.plots import OutlierMapDisplay
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> detector = EOSDetector().fit(X)
+        >>> OutlierMapDisplay.from_estimator(detector, X, against="classical").against_name
+        'classical distance'
         """
         squared = np.asarray(estimator.mahalanobis(X))
         flagged = np.asarray(estimator.predict(X)) == -1
-        other, name = _other_axis(estimator, X, against)
-        if other is not None and other.shape != squared.shape:
+        values, label = _choose_axis(estimator, X, against)
+        if values is not None and values.shape != squared.shape:
             raise ValueError(
-                f"against has shape {other.shape}: one number per row is needed, {squared.shape}."
+                f"against has shape {values.shape}, but needs one number per row: {squared.shape}."
             )
         cut = float(np.sqrt(-estimator.offset_))
         is_classical = isinstance(against, str) and against == "classical"
-        return cls(np.sqrt(squared), flagged, cut, other, name, is_classical).plot(ax=ax)
+        return cls(np.sqrt(squared), flagged, cut, values, label, is_classical).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on given axes, or on new ones."""
-        ax = new_axes() if ax is None else ax
+        """Draw on `ax`, or on new axes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSDetector
+        >>> from eosparse.plots import OutlierMapDisplay
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> display = OutlierMapDisplay.from_estimator(EOSDetector().fit(X), X)
+        >>> display.plot() is display
+        True
+        """
+        ax = make_axes() if ax is None else ax
         x = np.arange(0.0, len(self.distances)) if self.against is None else self.against
         scatter_rows(ax, x, self.distances, self.is_outlier)
-        ax.axhline(self.cut, color=LINE, linewidth=0.8, linestyle="--", label="cut")
-        ax.set(xlabel=readable(self.against_name, 60), ylabel="robust distance", yscale="log")
+        ax.axhline(self.cut, color=LINE, linewidth=0.8, linestyle="--", label="cut-off")
+        ax.set(xlabel=format_name(self.against_name, 60), ylabel="robust distance", yscale="log")
         if self.is_classical:
             self._draw_equal_distances(ax, x)
-        legend_on_top(ax, ncols=3)
+        draw_legend(ax, ncols=3)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -117,25 +146,25 @@ class OutlierMapDisplay:
         ax.plot(ends, ends, color=SHADE, linewidth=0.8, zorder=1, label="equal distances")
 
 
-def _other_axis(
+def _choose_axis(
     estimator: EOSDetector, X: ArrayLike, against: str | int | ArrayLike | None
 ) -> tuple[FloatArray | None, str]:
-    """Return what the other axis shows, and its name."""
+    """Return the values on the horizontal axis, and its label."""
     if against is None:
         return None, "row"
     if isinstance(against, str) and against == "classical":
-        return classical_distances(X), "classical distance"
+        return compute_classical_distances(X), "classical distance"
     if isinstance(against, str | int):
-        names = column_names(estimator)
-        number = column_number(names, against)
+        names = get_column_names(estimator)
+        number = find_column(names, against)
         return np.asarray(X, dtype=np.float64)[:, number], names[number]
     name: Any = getattr(against, "name", None)
     return np.asarray(against, dtype=np.float64), "" if name is None else str(name)
 
 
-def classical_distances(X: ArrayLike) -> FloatArray:
-    """Mahalanobis distances (not squared) from the mean and covariance of all rows."""
-    # In columns of one scale, lest a pseudo-inverse take small units for dependence.
+def compute_classical_distances(X: ArrayLike) -> FloatArray:
+    """Compute Mahalanobis distances (not squared) from the mean and covariance of all rows."""
+    # Scaled first: a pseudo-inverse would mistake columns in small units for dependent ones.
     scaled = StandardScaler().fit_transform(np.asarray(X, dtype=np.float64))
     distances: FloatArray = np.sqrt(EmpiricalCovariance().fit(scaled).mahalanobis(scaled))
     return distances

@@ -1,4 +1,4 @@
-"""Tolerance ellipse: two columns or components, with the robust beside the classical ellipse."""
+"""Tolerance ellipse: two columns or components with their robust and classical ellipses."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy.stats import chi2
 
 from eosparse.core import BoolArray, FloatArray
 from eosparse.estimators import EOSDetector
-from eosparse.plots._columns import column_names, column_number
-from eosparse.plots._matplotlib import LINE, legend_on_top, new_axes, readable, scatter_rows
+from eosparse.plots._columns import find_column, get_column_names
+from eosparse.plots._matplotlib import LINE, draw_legend, format_name, make_axes, scatter_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class ToleranceEllipseDisplay:
-    """Two columns or components of a table with the ellipses that should hold 99 % of its rows.
+    """Two columns or components with the ellipses that should contain 99 % of the rows.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class ToleranceEllipseDisplay:
     is_outlier : array of bool of shape (n_samples,)
         Which rows are flagged.
     robust, classical : array of shape (n_points, 2)
-        Outlines of the ellipses, with the detector's estimates and with mean and covariance.
+        Outlines of the ellipses from the detector's estimates, and from the mean and covariance.
     names : tuple of str
         Names of the columns.
 
@@ -59,7 +59,7 @@ class ToleranceEllipseDisplay:
         *,
         ax: Axes | None = None,
     ) -> Self:
-        """Take the ellipses from a fitted detector and from all rows, and draw them.
+        """Draw two columns, with the ellipses of a fitted detector and of all rows.
 
         Parameters
         ----------
@@ -70,18 +70,29 @@ class ToleranceEllipseDisplay:
         columns : pair of int or str, default=(0, 1)
             Numbers or names of the columns.
         ax : Axes, optional
-            Where to draw; new axes by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
         ToleranceEllipseDisplay
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSDetector
+        >>> from eosparse.plots import ToleranceEllipseDisplay
+        >>> X = np.random.default_rng(0).normal(size=(200, 3))
+        >>> ToleranceEllipseDisplay.from_estimator(EOSDetector().fit(X), X).points.shape
+        (200, 2)
         """
-        names = column_names(estimator)
-        pair = [column_number(names, column) for column in columns]
+        names = get_column_names(estimator)
+        pair = [find_column(names, column) for column in columns]
         points = np.asarray(X, dtype=np.float64)[:, pair]
         robust = estimator.location_[pair], estimator.covariance_[np.ix_(pair, pair)]
         flagged = np.asarray(estimator.predict(X)) == -1
-        return cls._of_points(points, flagged, robust, (names[pair[0]], names[pair[1]])).plot(ax=ax)
+        return cls._from_points(points, flagged, robust, (names[pair[0]], names[pair[1]])).plot(
+            ax=ax
+        )
 
     @classmethod
     def from_components(
@@ -92,9 +103,9 @@ class ToleranceEllipseDisplay:
         *,
         ax: Axes | None = None,
     ) -> Self:
-        """Show rows in two principal components of the robust correlations.
+        """Draw two principal components of the robust correlations.
 
-        Outliers neither turn these components towards themselves nor inflate their scale.
+        Outliers neither rotate these components nor inflate their scale.
 
         Parameters
         ----------
@@ -103,9 +114,9 @@ class ToleranceEllipseDisplay:
         X : array-like of shape (n_samples, n_features)
             Rows.
         components : pair of int, default=(0, 1)
-            Numbers of the components, the one of largest variance first.
+            Numbers of the components, in order of decreasing variance.
         ax : Axes, optional
-            Where to draw; new axes by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -122,20 +133,21 @@ class ToleranceEllipseDisplay:
         >>> ToleranceEllipseDisplay.from_components(detector, X).names
         ('robust component 1 (40 %)', 'robust component 2 (21 %)')
         """
-        found = RobustComponents.of(estimator)
+        found = RobustComponents.from_estimator(estimator)
         if not all(0 <= number < len(found.variances) for number in components):
             raise ValueError(
-                f"components={components!r}: there are {len(found.variances)}, numbered from 0."
+                f"components={components!r} must be two of the {len(found.variances)} components, "
+                "which are numbered from 0."
             )
         pair = list(components)
         flagged = np.asarray(estimator.predict(X)) == -1
-        points = found.scores(np.asarray(X, dtype=np.float64))[:, pair]
+        points = found.transform(np.asarray(X, dtype=np.float64))[:, pair]
         robust = np.zeros(2), np.diag(found.variances[pair])
-        names = (found.name(pair[0]), found.name(pair[1]))
-        return cls._of_points(points, flagged, robust, names).plot(ax=ax)
+        names = (found.format_name(pair[0]), found.format_name(pair[1]))
+        return cls._from_points(points, flagged, robust, names).plot(ax=ax)
 
     @classmethod
-    def _of_points(
+    def _from_points(
         cls,
         points: FloatArray,
         is_outlier: BoolArray,
@@ -143,32 +155,43 @@ class ToleranceEllipseDisplay:
         names: tuple[str, str],
     ) -> Self:
         classical = points.mean(axis=0), np.cov(points, rowvar=False)
-        return cls(points, is_outlier, ellipse_outline(*robust), ellipse_outline(*classical), names)
+        return cls(points, is_outlier, compute_ellipse(*robust), compute_ellipse(*classical), names)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on given axes, or on new ones."""
-        ax = new_axes() if ax is None else ax
+        """Draw on `ax`, or on new axes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSDetector
+        >>> from eosparse.plots import ToleranceEllipseDisplay
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> display = ToleranceEllipseDisplay.from_estimator(EOSDetector().fit(X), X)
+        >>> display.plot() is display
+        True
+        """
+        ax = make_axes() if ax is None else ax
         scatter_rows(ax, self.points[:, 0], self.points[:, 1], self.is_outlier)
         ax.plot(*self.robust.T, color=LINE, label="EOS, 99 %")
         ax.plot(*self.classical.T, color=LINE, linestyle=":", label="classical, 99 %")
-        ax.set(xlabel=readable(self.names[0], 60), ylabel=readable(self.names[1], 45))
-        legend_on_top(ax, ncols=2)
+        ax.set(xlabel=format_name(self.names[0], 60), ylabel=format_name(self.names[1], 45))
+        draw_legend(ax, ncols=2)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
 @dataclass(frozen=True)
 class RobustComponents:
-    """Principal components of a detector's correlations, in columns of robust variance one.
+    """Principal components of a detector's correlations, for columns scaled to unit variance.
 
     Attributes
     ----------
     location, scales : array of shape (n_features,)
         Robust location and standard deviation of the columns.
     vectors : array of shape (n_features, n_features)
-        Directions, one per column, each with its largest loading positive.
+        Directions, one per column, each with a positive largest loading.
     variances : array of shape (n_features,)
-        Variances along them, falling.
+        Variances along the directions, decreasing.
     """
 
     location: FloatArray
@@ -177,8 +200,8 @@ class RobustComponents:
     variances: FloatArray
 
     @classmethod
-    def of(cls, estimator: EOSDetector) -> RobustComponents:
-        """Take location and correlations from a fitted detector."""
+    def from_estimator(cls, estimator: EOSDetector) -> RobustComponents:
+        """Compute the components of a fitted detector's correlations."""
         covariance = np.asarray(estimator.covariance_, dtype=np.float64)
         scales = np.sqrt(np.diag(covariance))
         scales = np.where(scales > 0, scales, 1.0)
@@ -188,21 +211,21 @@ class RobustComponents:
         location = np.asarray(estimator.location_, dtype=np.float64)
         return cls(location, scales, vectors[:, ::-1], np.maximum(variances[::-1], 0.0))
 
-    def scores(self, values: FloatArray) -> FloatArray:
+    def transform(self, values: FloatArray) -> FloatArray:
         """Return the coordinates of rows along all components."""
         scores: FloatArray = (values - self.location) / self.scales @ self.vectors
         return scores
 
-    def name(self, number: int) -> str:
-        """Name a component with its share of the variance."""
+    def format_name(self, number: int) -> str:
+        """Format the name of a component with its share of the variance."""
         share = self.variances[number] / max(float(self.variances.sum()), 1e-300)
         return f"robust component {number + 1} ({100 * share:.0f} %)"
 
 
-def ellipse_outline(
+def compute_ellipse(
     location: FloatArray, covariance: FloatArray, level: float = 0.99
 ) -> FloatArray:
-    """Points on the ellipse that holds a given part of Gaussian rows."""
+    """Compute points on the ellipse that contains a given share of Gaussian rows."""
     angles = np.linspace(0.0, 2.0 * np.pi, 200)
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     variances, vectors = np.linalg.eigh(covariance)
