@@ -19,12 +19,12 @@ from eosparse.core import (
     visit,
     weighted_moments,
 )
-from eosparse.models import GaussianModel
+from eosparse.models import GaussianModel, TableModel
 from eosparse.rows import MemoryRows
 
 
 @dataclass(frozen=True)
-class SquaredDistance:
+class SquaredDistance(TableModel):
     """g = |x - θ|²: with one centre, EOS is Gaussian mean shift."""
 
     smallest_size: float = 1.0
@@ -70,7 +70,7 @@ def test_mean_shift_is_found_by_an_independent_iteration(table):
 
 
 def test_objective_never_rises_and_ends_converged(table):
-    model = GaussianModel(4)
+    model = GaussianModel(n_features=4)
     result = alternate(model, MemoryRows(table), 0.7, gaussian_start(table, model))
     assert result.status is Status.CONVERGED
     assert (np.diff(result.objective_history) <= 1e-12).all()
@@ -79,7 +79,7 @@ def test_objective_never_rises_and_ends_converged(table):
 
 
 def test_acceleration_leads_to_the_plain_answer_in_fewer_passes(table):
-    model = GaussianModel(4)
+    model = GaussianModel(n_features=4)
     start = gaussian_start(table, model)
     plain, fast = (
         alternate(model, MemoryRows(table), 0.5, start, tol=0.0, accelerate=accelerate)
@@ -93,7 +93,7 @@ def test_acceleration_leads_to_the_plain_answer_in_fewer_passes(table):
 @pytest.mark.parametrize("block_numbers", [4 * 256, 4 * 300, 10**6])
 def test_blocks_change_nothing(table, block_numbers):
     X = np.tile(table, (3, 1))
-    model = GaussianModel(4)
+    model = GaussianModel(n_features=4)
     start = gaussian_start(X, model)
     whole = visit(model, MemoryRows(X, block_numbers=10**9), start, 0.6)
     parts = visit(model, MemoryRows(X, block_numbers=block_numbers), start, 0.6)
@@ -105,7 +105,7 @@ def test_blocks_change_nothing(table, block_numbers):
 def test_blocks_without_prior_mass_are_left_out(table):
     prior = np.ones(len(table))
     prior[:256] = 0.0
-    model = GaussianModel(4)
+    model = GaussianModel(n_features=4)
     start = gaussian_start(table, model)
     rows = MemoryRows(table, prior, block_numbers=4 * 256)
     kept = visit(model, MemoryRows(table[256:]), start, 0.6)
@@ -113,7 +113,7 @@ def test_blocks_without_prior_mass_are_left_out(table):
 
 
 def test_collapse_is_named_and_gives_no_answer(table):
-    model = GaussianModel(4, smallest_size=10.0)
+    model = GaussianModel(n_features=4, smallest_size=10.0)
     result = alternate(model, MemoryRows(table), 0.9 / 4, gaussian_start(table, model))
     assert result.status is Status.COLLAPSED
     with pytest.raises(CollapseError, match="larger alpha"):
@@ -121,14 +121,14 @@ def test_collapse_is_named_and_gives_no_answer(table):
 
 
 def test_max_iter_is_reported(table):
-    model = GaussianModel(4)
+    model = GaussianModel(n_features=4)
     result = alternate(model, MemoryRows(table), 0.6, gaussian_start(table, model), max_iter=2)
     assert result.status is Status.MAX_ITER
     assert result.n_iter == 2
 
 
 def test_a_callback_sees_every_iteration_and_can_stop(table):
-    model, seen = GaussianModel(4), []
+    model, seen = GaussianModel(n_features=4), []
 
     def callback(iteration):
         seen.append(iteration.objective)
@@ -142,7 +142,7 @@ def test_a_callback_sees_every_iteration_and_can_stop(table):
 
 
 def test_an_interrupt_keeps_the_state_reached(table):
-    model = GaussianModel(4)
+    model = GaussianModel(n_features=4)
 
     def callback(iteration):
         if iteration.number == 2:
@@ -162,12 +162,12 @@ def test_a_model_that_climbs_is_found_out(table):
 
 def test_random_starts_lie_in_the_hull(table):
     weights = np.random.default_rng(0).uniform(size=len(table))
-    theta = solve_from_prior(GaussianModel(4), MemoryRows(table, weights))
+    theta = solve_from_prior(GaussianModel(n_features=4), MemoryRows(table, weights))
     np.testing.assert_allclose(theta.location, np.average(table, axis=0, weights=weights))
 
 
 def test_the_last_pass_agrees_with_the_closed_form(table):
-    model = GaussianModel(4)
+    model = GaussianModel(n_features=4)
     result = alternate(model, MemoryRows(table), 0.7, gaussian_start(table, model))
     solution = optimal_weights(model.errors(table, result.theta), 0.7)
     assert solution.objective == pytest.approx(result.objective, rel=1e-12)
@@ -175,7 +175,7 @@ def test_the_last_pass_agrees_with_the_closed_form(table):
 
 
 def test_a_path_is_warm_started_and_ends_at_collapse(table):
-    model = GaussianModel(4, smallest_size=10.0)
+    model = GaussianModel(n_features=4, smallest_size=10.0)
     alphas = [5.0, 1.0, 0.6, 0.2, 0.1]
     results = alpha_path(model, MemoryRows(table), alphas, gaussian_start(table, model))
     assert [result.alpha for result in results] == alphas[: len(results)]
@@ -207,7 +207,7 @@ def test_sets_of_equal_size_are_no_plateau():
 class Fragile(SquaredDistance):
     """A model whose fit may have no answer."""
 
-    def solve(self, statistics: Moments):  # noqa: ARG002  # the protocol's signature
+    def solve(self, statistics: Moments):  # noqa: ARG002  # the base class's signature
         raise CollapseError
 
 
@@ -234,7 +234,7 @@ def test_a_model_without_a_promise_ends_before_its_first_bad_step(table):
 
 def test_strata_keep_their_shares(table):
     """At the shares that a single simplex would give, the constraint changes nothing."""
-    model, theta = GaussianModel(4), gaussian_start(table, GaussianModel(4))
+    model, theta = GaussianModel(n_features=4), gaussian_start(table, GaussianModel(n_features=4))
     whole = visit(model, MemoryRows(table), theta, 0.7)
     weights = optimal_weights(model.errors(table, theta), 0.7).weights
     parts = (MemoryRows(table[:100]), MemoryRows(table[100:]))
@@ -248,11 +248,79 @@ def test_strata_keep_their_shares(table):
     assert fixed.status is Status.CONVERGED
 
 
+def test_strata_keep_their_shares_without_weighting(table):
+    """At an infinite alpha the fit is the mean of the groups' means, by their shares."""
+    parts = (MemoryRows(table[:100]), MemoryRows(table[100:]))
+    result = alternate(SquaredDistance(), Strata(parts, (0.5, 0.5)), np.inf, table[0])
+    wanted = (table[:100].mean(axis=0) + table[100:].mean(axis=0)) / 2
+    np.testing.assert_allclose(result.theta, wanted)
+    assert result.effective_size == pytest.approx(1 / (0.25 / 100 + 0.25 / 300))
+
+
 def test_an_infinite_alpha_is_ordinary_learning(table):
-    model = GaussianModel(4)
+    model = GaussianModel(n_features=4)
     result = alternate(model, MemoryRows(table), np.inf, gaussian_start(table[:50], model))
     np.testing.assert_allclose(result.theta.location, table.mean(axis=0))
     np.testing.assert_allclose(result.theta.covariance, np.cov(table.T, bias=True))
+
+
+@pytest.mark.parametrize("stop", [1, 2, 5])
+@pytest.mark.parametrize("model", [GaussianModel(n_features=4), SquaredDistance()], ids=type)
+def test_a_resumed_alternation_has_the_same_history(table, model, stop):
+    alpha = 0.7 if isinstance(model, GaussianModel) else 60.0
+    rows, start, states = MemoryRows(table), solve_from_prior(model, MemoryRows(table)), []
+
+    def interrupt(iteration):
+        states.append(iteration.resume)
+        return len(states) == stop
+
+    part = alternate(model, rows, alpha, start, callback=interrupt)
+    assert part.status is Status.INTERRUPTED
+    assert states[-1].objective_history == part.objective_history
+    whole, resumed = (alternate(model, rows, alpha, place) for place in (start, states[-1]))
+    assert resumed.objective_history == whole.objective_history
+    assert (resumed.status, resumed.n_iter) == (whole.status, whole.n_iter)
+    np.testing.assert_array_equal(
+        model.errors(table, resumed.theta), model.errors(table, whole.theta)
+    )
+
+
+def test_there_is_nothing_to_resume_after_the_end(table):
+    model, states = GaussianModel(n_features=4), []
+    alternate(
+        model,
+        MemoryRows(table),
+        0.7,
+        gaussian_start(table, model),
+        callback=lambda iteration: states.append(iteration.resume),
+    )
+    assert states[-1] is None
+    assert all(state.status is None for state in states[:-1])
+
+
+def test_a_model_must_define_its_error_and_fit():
+    class NoFit(TableModel):
+        def errors(self, block, theta):
+            return np.abs(block - theta).sum(axis=1)
+
+    with pytest.raises(TypeError, match=r"abstract.*solve.*statistics"):
+        NoFit()
+
+
+def test_a_model_may_visit_rows_in_its_own_way(table):
+    """Errors and statistics from one look at the rows; the loop asks for nothing else."""
+
+    class Once(SquaredDistance):
+        def visit(self, block, prior, theta, alpha):
+            seen.append(len(block))
+            return super().visit(block, prior, theta, alpha)
+
+    seen = []
+    rows = MemoryRows(table, block_numbers=4 * 256)
+    ours = alternate(Once(), rows, 50.0, table[0])
+    theirs = alternate(SquaredDistance(), rows, 50.0, table[0])
+    assert ours.objective_history == theirs.objective_history
+    assert sum(seen) == ours.n_iter * len(table)
 
 
 def test_a_step_that_nobody_visits_is_not_taken(table):

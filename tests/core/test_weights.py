@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eosparse.core import alpha_for_perplexity, mixed, optimal_weights
+from eosparse.core import alpha_for_perplexity, optimal_weights
+from eosparse.core.weights import mix_summaries
 
 moderate = arrays(np.float64, st.integers(1, 30), elements=st.floats(-50, 50))
 alphas = st.floats(1e-2, 1e2)
@@ -198,7 +199,7 @@ def test_an_infinite_alpha_is_the_ordinary_mean(errors, cut):
 def test_fixed_shares_give_the_minimum_under_that_constraint(errors, alpha, share):
     groups = (slice(0, 4), slice(4, None))
     solutions = [optimal_weights(errors[group], alpha) for group in groups]
-    summary = mixed([solution.summary for solution in solutions], [share, 1 - share])
+    summary = mix_summaries([solution.summary for solution in solutions], [share, 1 - share])
     w = np.concatenate([share * solutions[0].weights, (1 - share) * solutions[1].weights])
     assert summary.objective == pytest.approx(w @ errors + alpha * w @ np.log(w), abs=1e-9)
     assert summary.kish_size == pytest.approx(1 / (w @ w))

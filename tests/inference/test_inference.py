@@ -35,7 +35,7 @@ def test_leave_one_out_is_exact_without_weighting():
     n = len(X)
     mean, V = X.mean(axis=0), np.cov(X, rowvar=False, bias=True)
     m = np.einsum("ij,ij->i", (X - mean) @ np.linalg.inv(V), X - mean)
-    found = SelfPull(coupling=0.0, peak=1 / n).undone(m)
+    found = SelfPull(coupling=0.0, peak=1 / n).leave_out(m)
     for row in range(n):
         rest = np.delete(X, row, axis=0)
         y = X[row] - rest.mean(axis=0)
@@ -47,9 +47,9 @@ def test_leave_one_out_is_exact_without_weighting():
 def test_self_pull_is_undone_and_done(coupling, peak):
     pull = SelfPull(coupling, peak)
     m = np.linspace(0.0, 50.0, 30)
-    loo = pull.undone(m)
+    loo = pull.leave_out(m)
     assert (loo >= (1 - coupling) * m).all()
-    np.testing.assert_allclose(pull.done(loo), m, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(pull.take_in(loo), m, rtol=1e-6, atol=1e-9)
 
 
 @given(st.floats(1e-12, 0.5))

@@ -1,23 +1,28 @@
 """The compiled sweep against NumPy's way, and merges of blocks in any order."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from eosparse.models.raw_gaussian import RawGaussian
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eosparse.core import Visit, visit
 from eosparse.models import GaussianModel, Normal, fused
-from eosparse.rows import MemoryRows, choose_coordinates
+from eosparse.rows import MemoryRows, choose_coordinates, take_sample
 
 pytest.importorskip("numba")
+
+
+def coordinates_of(X):
+    return choose_coordinates(take_sample(MemoryRows(X), len(X)))
 
 
 def problem(n_rows=5003, n_columns=5, seed=0, dtype=np.float64):
     rng = np.random.default_rng(seed)
     X = (rng.normal(size=(n_rows, n_columns)) * rng.uniform(0.1, 50, n_columns) + 7).astype(dtype)
     X[::9] *= 4
-    coordinates = choose_coordinates(X, np.ones(n_rows))
+    coordinates = coordinates_of(X)
     root = rng.normal(size=(n_columns, n_columns)) / 9 + np.eye(n_columns)
     theta = Normal(rng.normal(size=n_columns) / 9, root @ root.T)
     return X, coordinates, theta
@@ -25,8 +30,8 @@ def problem(n_rows=5003, n_columns=5, seed=0, dtype=np.float64):
 
 def both(X, coordinates, theta, alpha, prior=None, model=None):
     """The visit of all rows by compiled code, and in working coordinates by NumPy."""
-    model = model or GaussianModel(X.shape[1])
-    swept = RawGaussian(model, coordinates).sweep(X, prior, theta, alpha)
+    model = model or GaussianModel(n_features=X.shape[1])
+    swept = replace(model, coordinates=coordinates).sweep(X, prior, theta, alpha)
     rows = MemoryRows(X, prior, coordinates)
     return swept, visit(model, rows, theta, alpha)
 
@@ -57,29 +62,29 @@ def test_any_layout(order):
 
 def test_shrinkage():
     X, coordinates, theta = problem()
-    model = GaussianModel(5, shrinkage=0.3, target=2.0)
+    model = GaussianModel(shrinkage=0.3, n_features=5, target=2.0)
     assert_equal(*both(X, coordinates, theta, 0.5, model=model))
 
 
 def test_distances():
     X, coordinates, theta = problem()
-    raw = RawGaussian(GaussianModel(5), coordinates)
-    assert fused.is_worth_it(X)
+    stored = GaussianModel(n_features=5, coordinates=coordinates)
+    assert fused.is_large(X)
     np.testing.assert_allclose(
-        raw.distances(X, theta), theta.mahalanobis(coordinates(X)), rtol=1e-11
+        stored.distances(X, theta), theta.mahalanobis(coordinates(X)), rtol=1e-11
     )
 
 
 def test_what_needs_care_is_left_to_numpy():
     X, coordinates, theta = problem()
-    raw = RawGaussian(GaussianModel(5), coordinates)
+    stored = GaussianModel(n_features=5, coordinates=coordinates)
     far = Normal(theta.location + 1e6, theta.covariance)
-    assert raw.sweep(X, None, far, 0.5) is None  # no row has any weight
-    assert raw.sweep(X[:100], None, theta, 0.5) is None  # too few rows to be worth it
+    assert stored.sweep(X, None, far, 0.5) is None  # no row has any weight
+    assert not fused.is_large(X[:100])  # too few rows to be worth it
     nearly = np.diag([1.0, 1e-12, 1.0, 1.0, 1.0])
-    assert raw.sweep(X, None, Normal(theta.location, nearly), 0.5) is None
-    shifted = choose_coordinates(X + 1e9, np.ones(len(X)))
-    assert RawGaussian(GaussianModel(5), shifted).sweep(X + 1e9, None, theta, 0.5) is None
+    assert stored.sweep(X, None, Normal(theta.location, nearly), 0.5) is None
+    shifted = coordinates_of(X + 1e9)
+    assert GaussianModel(n_features=5, coordinates=shifted).sweep(X + 1e9, None, theta, 0.5) is None
 
 
 def test_huge_values_have_no_weight():
@@ -87,8 +92,8 @@ def test_huge_values_have_no_weight():
     X[3] = 1e300
     swept, wanted = both(X, coordinates, theta, 0.5)
     assert_equal(swept, wanted)
-    raw = RawGaussian(GaussianModel(5), coordinates)
-    whole = visit(raw, MemoryRows(X, None, np.asarray), theta, 0.5)
+    stored = GaussianModel(n_features=5, coordinates=coordinates)
+    whole = visit(stored, MemoryRows(X, None, np.asarray), theta, 0.5)
     assert_equal(whole, wanted)
 
 
@@ -96,12 +101,12 @@ def test_huge_values_have_no_weight():
 @given(st.lists(st.integers(1, 4999), max_size=6), st.randoms(use_true_random=False))
 def test_blocks_merge_in_any_split_and_order(cuts, random):
     X, coordinates, theta = problem(n_rows=5000)
-    raw = RawGaussian(GaussianModel(5), coordinates)
+    stored = GaussianModel(n_features=5, coordinates=coordinates)
     parts = [part for part in np.split(X, sorted(cuts)) if len(part)]
     random.shuffle(parts)
-    visits = [visit(raw, MemoryRows(part, None, np.asarray), theta, 0.5) for part in parts]
+    visits = [visit(stored, MemoryRows(part, None, np.asarray), theta, 0.5) for part in parts]
     while len(visits) > 1:  # as a tree, of any shape
         first = visits.pop(random.randrange(len(visits)))
         second = visits.pop(random.randrange(len(visits)))
         visits.append(first + second)
-    assert_equal(visits[0], visit(raw, MemoryRows(X, None, np.asarray), theta, 0.5))
+    assert_equal(visits[0], visit(stored, MemoryRows(X, None, np.asarray), theta, 0.5))

@@ -21,7 +21,7 @@ from eosparse.rows import MemoryRows
 
 
 def solved(X, alpha, **options):
-    model = GaussianModel(X.shape[1], **options)
+    model = GaussianModel(n_features=X.shape[1], **options)
     start = solve_from_prior(model, MemoryRows(X))
     return model, alternate(model, MemoryRows(X), alpha, start, tol=0.0).theta
 
@@ -41,7 +41,7 @@ def test_error_is_minus_the_log_density_per_column(table):
     density = multivariate_normal(theta.location, theta.covariance).logpdf(table)
     constant = 3 / 2 * np.log(2 * np.pi)
     np.testing.assert_allclose(
-        GaussianModel(3).errors(table, theta), -(density + constant) / 3, rtol=1e-10
+        GaussianModel(n_features=3).errors(table, theta), -(density + constant) / 3, rtol=1e-10
     )
 
 
@@ -49,7 +49,7 @@ def test_error_is_minus_the_log_density_per_column(table):
     ("structure", "shrinkage"), [("full", 0.0), ("full", 0.3), ("diag", 0.0), ("spherical", 0.0)]
 )
 def test_solve_minimises_the_weighted_error(table, structure, shrinkage):
-    model = GaussianModel(3, structure, shrinkage, target=0.7)
+    model = GaussianModel(structure, shrinkage, n_features=3, target=0.7)
     rng = np.random.default_rng(2)
     weights = rng.dirichlet(np.ones(len(table)))
     best = model.solve(model.statistics(table, weights))
@@ -88,7 +88,7 @@ def test_moments_merge_in_any_split(seed, cut, diagonal):
 @pytest.mark.parametrize("structure", ["full", "diag", "spherical"])
 def test_weighted_distances_average_to_the_number_of_columns(table, structure):
     alpha = 0.8
-    model, theta = solved(table, alpha, structure=structure)
+    model, theta = solved(table, alpha, covariance=structure)
     weights = weights_of(model, table, theta, alpha)
     assert weights @ theta.mahalanobis(table) == pytest.approx(3.0, rel=1e-5)
 
@@ -115,7 +115,7 @@ def test_affine_maps_change_no_weight(seed):
 def test_correction_makes_the_covariance_consistent(structure, c):
     scale = np.array([1.0, 3.0, 0.2, 1.0])
     X = np.random.default_rng(5).normal(size=(200_000, 4)) * scale
-    model, theta = solved(X, 1 / (4 * c), structure=structure)
+    model, theta = solved(X, 1 / (4 * c), covariance=structure)
     corrected = theta.covariance / (1 - model.coupling(1 / (4 * c)))
     variances = corrected if corrected.ndim == 1 else np.diag(corrected)
     np.testing.assert_allclose(variances, scale**2, rtol=0.03)
@@ -147,7 +147,7 @@ def test_shrinkage_agrees_with_scikit_learn_for_equal_weights():
     shrinkage = oas_shrinkage(moments.scatter, 40, 30)
     assert shrinkage == pytest.approx(OAS().fit(X).shrinkage_, rel=0.05)
     target = np.trace(moments.scatter) / 40
-    fit = GaussianModel(40, shrinkage=shrinkage, target=target).solve(moments)
+    fit = GaussianModel(n_features=40, shrinkage=shrinkage, target=target).solve(moments)
     np.testing.assert_allclose(
         fit.covariance, (1 - shrinkage) * moments.scatter + shrinkage * target * np.eye(40)
     )
@@ -168,7 +168,7 @@ def test_badly_conditioned_covariances_keep_their_digits():
 def test_exact_relations_have_no_covariance():
     X = np.random.default_rng(10).normal(size=(50, 2))
     X = np.column_stack([X, X.sum(axis=1)])
-    fit = GaussianModel(3).solve(weighted_moments(X, np.ones(50), diagonal=False))
+    fit = GaussianModel(n_features=3).solve(weighted_moments(X, np.ones(50), diagonal=False))
     with pytest.raises(SingularFitError):
         _ = fit.factor
 
@@ -182,7 +182,7 @@ def test_no_row_holds_the_covariance_to_itself_below_the_bound():
     """Clean rows at alphas on both sides of the bound, which predicts the collapse."""
     X = np.random.default_rng(0).standard_normal((6000, 150))
     bound = largest_uncaptured_coupling(150, 6000, safety=1.0)
-    model, results = GaussianModel(150, smallest_size=300.0), {}
+    model, results = GaussianModel(n_features=150, smallest_size=300.0), {}
     for part in (0.8, 1.1):
         start = Normal(np.zeros(150), np.eye(150) * (1 - part * bound))
         results[part] = alternate(model, MemoryRows(X), model.alpha(part * bound), start)
@@ -196,7 +196,7 @@ def test_foresight_moves_the_inverse_covariance_and_knows_the_divergence(structu
     one, other = (np.cov(rng.standard_normal((4, 60)) * [[1], [9], [1], [0.1]]) for _ in "ab")
     before = Normal(np.zeros(4), one if structure == "full" else np.diag(one))
     after = Normal(np.full(4, 0.01), other if structure == "full" else np.diag(other))
-    model, c = GaussianModel(4, structure), 0.3
+    model, c = GaussianModel(structure, n_features=4), 0.3
     foresight = model.foresee(before, after, model.alpha(c))
 
     if structure == "diag":
@@ -213,8 +213,8 @@ def test_foresight_moves_the_inverse_covariance_and_knows_the_divergence(structu
 
 def test_crowded_rows_need_fewer_passes_for_the_same_answer():
     X = np.random.default_rng(0).standard_normal((600, 60))
-    model = GaussianModel(60)
-    crowded = GaussianModel(60, crowding=60 * 61 / 2 / len(X))
+    model = GaussianModel(n_features=60)
+    crowded = GaussianModel(n_features=60, crowding=60 * 61 / 2 / len(X))
     start = solve_from_prior(model, MemoryRows(X))
     alpha = model.alpha(0.03)
     plain, aimed = (alternate(m, MemoryRows(X), alpha, start) for m in (model, crowded))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from eosparse.checks import ModelCheckError, check_error_model
 from eosparse.core import (
@@ -14,7 +15,7 @@ from eosparse.core import (
     solve_from_prior,
     weighted_moments,
 )
-from eosparse.fitting.table_input import training_table
+from eosparse.fitting.table_input import open_training
 from eosparse.models import (
     ClusterModel,
     CustomModel,
@@ -24,6 +25,7 @@ from eosparse.models import (
     MixtureModel,
     Normal,
     SubspaceModel,
+    TableModel,
 )
 from eosparse.rows import MemoryRows
 
@@ -47,7 +49,11 @@ def mixture_start(X):
 
 
 MODELS = {
-    "gaussian": (GaussianModel(3), 1.0, lambda X: Normal(np.median(X, axis=0), np.eye(3))),
+    "gaussian": (
+        GaussianModel(n_features=3),
+        1.0,
+        lambda X: Normal(np.median(X, axis=0), np.eye(3)),
+    ),
     "clusters": (ClusterModel(), 8.0, lambda X: X[[1, 2, -1]]),
     "subspace": (SubspaceModel(1), 3.0, lambda X: from_all(SubspaceModel(1), X)),
     "mixture": (MixtureModel(), 1.5, mixture_start),
@@ -75,12 +81,8 @@ def test_the_alternation_falls_and_converges(case, table):
 
 
 def test_the_storage_changes_nothing(case, table, storage):
-    class Reader:
-        """What training_table notes the columns on."""
-
     model, alpha, start = case
-    X = storage(table)
-    rows = MemoryRows(table) if isinstance(X, np.ndarray) else training_table(Reader(), X, None)
+    rows = open_training(BaseEstimator(), storage(table))
     here = alternate(model, MemoryRows(table), alpha, start, max_iter=30)
     there = alternate(model, rows, alpha, start, max_iter=30)
     np.testing.assert_allclose(there.objective_history, here.objective_history, rtol=1e-9)
@@ -110,7 +112,7 @@ def test_solve_minimises_the_weighted_error(table):
 
 
 @dataclass(frozen=True)
-class SquaredDistance:
+class SquaredDistance(TableModel):
     smallest_size: float = 1.0
 
     def errors(self, block, theta):
@@ -239,7 +241,7 @@ class Collapses(SquaredDistance):
         (ChangesItsStatistics(), "blocks merge", "differ"),
         (Collapses(), "blocks merge", r"collapsed \(nothing is left"),
         (CustomModel(lambda R, _: R, lambda R, w: w @ R), "one finite error per row", "one number"),
-        (object(), "members", "no 'errors'"),
+        (object(), "members", "object is no error model: subclass"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -388,6 +390,6 @@ def test_one_component_is_the_gaussian(table):
     start = Normal(np.median(table, axis=0), np.eye(3))
     one = Mixture(np.ones(1), (start,))
     mixture = alternate(MixtureModel(), MemoryRows(table), 1.0, one, max_iter=3000)
-    gaussian = alternate(GaussianModel(3), MemoryRows(table), 1.0, start)
+    gaussian = alternate(GaussianModel(n_features=3), MemoryRows(table), 1.0, start)
     np.testing.assert_allclose(mixture.theta.locations[0], gaussian.theta.location, rtol=1e-4)
     assert mixture.objective - 0.5 * np.log(2 * np.pi) == pytest.approx(gaussian.objective)

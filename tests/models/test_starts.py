@@ -10,14 +10,13 @@ from eosparse import EOSDetector
 from eosparse.core import centre_and_spread, weighted_quantiles
 from eosparse.datasets import make_contaminated
 from eosparse.models import GaussianModel, StartSearch, coupling_for_efficiency
-from eosparse.rows import MemoryRows
 
 
 def search(X, efficiency=0.7):
     n, d = X.shape
-    model = GaussianModel(d, smallest_size=1.5 * (d + 1))
+    model = GaussianModel(n_features=d, smallest_size=1.5 * (d + 1))
     alpha = model.alpha(coupling_for_efficiency(efficiency, d))
-    return StartSearch(model, X, np.ones(n), MemoryRows(X)).best(alpha)
+    return StartSearch(model, X, np.ones(n)).best(alpha)
 
 
 @given(

@@ -72,7 +72,7 @@ def test_a_worker_killed_during_the_fit_changes_nothing(table, client):
 
 def test_one_synchronisation_per_iteration(table, monkeypatch):
     rows = DaskRows(da.from_array(table, chunks=(3000, 5)), tuple("abcde"))
-    model = GaussianModel(5)
+    model = GaussianModel(n_features=5)
     start = solve_from_prior(model, rows)
     calls, compute = [], dask.compute
     monkeypatch.setattr(dask, "compute", lambda *a, **k: calls.append(1) or compute(*a, **k))
@@ -148,7 +148,7 @@ def test_columns_of_frames(table):
 
 
 def test_weights_must_be_dask_too(table):
-    with pytest.raises(TypeError, match="sample_weight of a Dask collection"):
+    with pytest.raises(TypeError, match="For a Dask collection, sample_weight"):
         EOSDetector().fit(da.from_array(table), sample_weight=np.ones(len(table)))
 
 

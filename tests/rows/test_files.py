@@ -120,13 +120,13 @@ def test_scores_are_written_beside_their_keys(frame, folder):
     assert pd.read_parquet(output)["row"].tolist() == list(range(900))
     with pytest.raises(ValueError, match="no column 'key'"):
         detector.write_scores(folder, folder / "x.parquet", keys=["key"])
-    with pytest.raises(TypeError, match="takes rows on disk"):
-        detector.write_scores(frame, folder / "x.parquet")
+    with pytest.raises(TypeError, match="streams rows from disk"):
+        detector.write_scores(frame[COLUMNS], folder / "x.parquet")
 
 
 def test_training_rows_on_disk_are_not_kept(folder):
     detector = EOSDetector().fit(open_rows(folder, COLUMNS))
-    with pytest.raises(AttributeError, match=r"weights_ of rows on disk.* is not kept"):
+    with pytest.raises(AttributeError, match="weights_ is not kept for rows on disk"):
         _ = detector.weights_
 
 
@@ -169,7 +169,7 @@ def test_bad_sources(frame, folder, tmp_path):
         EOSDetector().fit(str(folder))
     with pytest.raises(ValueError, match="no column 'z' in the files"):
         open_rows(folder, ["a", "z"])
-    with pytest.raises(ValueError, match="2 columns, but the detector was fitted to 3"):
+    with pytest.raises(ValueError, match="2 columns, but EOSDetector was fitted to 3"):
         EOSDetector().fit(frame[COLUMNS].to_numpy()).predict(open_rows(folder, ["a", "b"]))
     frame[["a", "b"]].to_parquet(tmp_path / "ab.parquet")
     with pytest.raises(ValueError, match="no column 'c' in the files"):

@@ -115,6 +115,10 @@ class GaussianModel(TableModel[Normal, Moments]):
     view = staticmethod(np.asarray)  # type: ignore[assignment]  # as stored; θ has shift and scale
     propose = propose_attempts
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.shrinkage, str):  # frozen, but λ follows from it
+            object.__setattr__(self, "amount", self.shrinkage)
+
     def coupling(self, alpha: float) -> float:
         """Return c, the exponent of the weights ``w ∝ exp(-c·m/2)``."""
         if not self.n_features:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -24,18 +25,18 @@ BLOCK_NUMBERS = 2**19
 _MOST_BLOCK_NUMBERS = 2**22
 
 
-def block_rows(n_columns: int, block_numbers: int = BLOCK_NUMBERS) -> int:
-    """Return how many rows make a block."""
-    n_columns = max(n_columns, 1)
-    some_times_columns = min(4 * n_columns, _MOST_BLOCK_NUMBERS // n_columns)
-    return max(256, block_numbers // n_columns, some_times_columns)
-
-
 def block_slices(shape: tuple[int, ...], block_numbers: int = BLOCK_NUMBERS) -> Iterator[slice]:
     """Yield slices of the rows of an array, each of about `block_numbers` numbers."""
-    n_rows, size = shape[0], block_rows(max((1, *shape[1:])), block_numbers)
+    n_rows, n_columns = shape[0], max((1, *shape[1:]))
+    some_times_columns = min(4 * n_columns, _MOST_BLOCK_NUMBERS // n_columns)
+    size = max(256, block_numbers // n_columns, some_times_columns)
     for start in range(0, n_rows, size):
         yield slice(start, start + size)
+
+
+def block_rows(n_columns: int) -> int:
+    """Return how many rows make a block: as many as the first one of a long array has."""
+    return int(next(block_slices((sys.maxsize, n_columns))).stop)
 
 
 def fold_array(
