@@ -138,7 +138,9 @@ class FileRows(NamedColumns):
         """Return the same rows with another function applied to each block."""
         other = replace(self, prepare=prepare)
         if "_totals" in self.__dict__:
-            other.__dict__["_totals"] = self._totals  # with weights, this takes a pass over the files
+            other.__dict__["_totals"] = (
+                self._totals
+            )  # with weights, this takes a pass over the files
         return other
 
     def mapped(self, function: Callable[[FloatArray], FloatArray]) -> FileRows:

@@ -1,7 +1,7 @@
 """The file formats of tables, and the extensions that stand for them.
 
-To add a format, add a line to `FORMATS`. If Arrow can stream it, that is all that `open_rows` needs;
-for tables in memory, add a reader in ``tables/reading.py`` and a writer in ``tables/writing.py``.
+To add a format, add it to `FORMATS`. If pyarrow can stream it, `open_rows` needs no more. For
+tables in memory, add a reader in ``tables/reading.py`` and a writer in ``tables/writing.py``.
 """
 
 from __future__ import annotations
