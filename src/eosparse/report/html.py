@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -38,8 +39,10 @@ _USED_AS = {Role.NUMBER: "number", Role.CATEGORY: "category", Role.TARGET: "labe
 _EMBEDDED = {
     "flagged": "Of the table, this file contains only the cells of flagged rows.",
     "all": "This file contains the cells of the whole table.",
-    "none": "This file contains no cells of the table, only row numbers and column names.",
+    "none": "This file contains no cells of the table other than labels.",
 }
+# Cells in the description of a column, such as those that are not numbers.
+_QUOTED_CELL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
 
 def write_detection_report(
@@ -63,8 +66,8 @@ def write_detection_report(
     path : Path
         The file, which is written completely or not at all.
     embed : {"flagged", "all", "none"}
-        Rows whose cells the file contains. With "none" it contains no values of the table, only
-        row numbers and names of columns.
+        Rows whose cells the file contains. With "none" it contains row numbers, names of columns,
+        and labels.
     """
     title = f"Which rows of {summary.table.name} do not belong"
     extra = {"model": summary.model, "map": outlier_map}
@@ -97,10 +100,13 @@ def _render(
         loader=FunctionLoader(_read_resource), autoescape=True, undefined=StrictUndefined
     )
     columns = _choose_columns(summary)
-    listed = summary.flagged[:_MAX_LISTED]
+    listed: list[FlaggedRow | FlaggedLabel] = [*summary.flagged[:_MAX_LISTED]]
+    if embed == "none":
+        columns = [replace(column, why=_QUOTED_CELL.sub("…", column.why)) for column in columns]
+        listed = [_withhold_values(row) for row in listed]
     data = {
         "kind": summary.kind,
-        "flagged": listed if embed != "none" else [_withhold_values(row) for row in listed],
+        "flagged": listed,
         **extra_data,
         **_embed_cells(frame, summary, columns, listed, embed),
     }
