@@ -47,13 +47,13 @@ def test_only_flagged_rows_are_embedded_unless_asked(frame, tmp_path):
     assert "secret8" not in text
     assert "only the cells of flagged rows" in text
     assert "secret8" in report_of(frame, tmp_path, "--embed", "all")
-    frame["level"] = ["hidden" if i == 3 else str(0.5 + i % 7) for i in range(len(frame))]
+    frame["level"] = ["sealed" if i == 3 else str(0.5 + i % 7) for i in range(len(frame))]
     frame["site"] = "undisclosed"
     options = ("--missing", "drop", "--embed")
     assert all(cell in report_of(frame, tmp_path, *options, "flagged") for cell in
-               ("secret7", "hidden", "undisclosed"))  # fmt: skip
+               ("secret7", "sealed", "undisclosed"))  # fmt: skip
     nothing = report_of(frame, tmp_path, *options, "none")
-    assert not any(cell in nothing for cell in ("secret7", "hidden", "undisclosed"))
+    assert not any(cell in nothing for cell in ("secret7", "sealed", "undisclosed"))
     assert all(r["value"] is None for row in data_of(nothing)["flagged"] for r in row["reasons"])
 
 

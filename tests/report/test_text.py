@@ -57,8 +57,16 @@ LABELS = LabelSummary(
     ("count", "said"),
     [
         (0, "None of the 1,000 rows in people.csv stands out (false-discovery rate 0.01)."),
-        (1, "1 of 1,000 rows in people.csv does not belong (0.10%). Expect fewer than one of"),
-        (300, "300 of 1,000 rows in people.csv do not belong (30.00%). Expect about 3 of these"),
+        (
+            1,
+            "1 of 1,000 rows in people.csv does not belong (0.10%). Expect fewer than one of "
+            "these to be a false alarm",
+        ),
+        (
+            300,
+            "300 of 1,000 rows in people.csv do not belong (30.00%). Expect about 3 of these "
+            "to be false alarms",
+        ),
     ],
 )
 def test_headlines_agree_with_the_count(count, said):

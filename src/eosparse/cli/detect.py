@@ -36,15 +36,15 @@ def detect(
     Exit codes: 0 success, 2 usage error or unusable table, 3 no result (the weights collapsed), 130
     interrupted.
     """
-    from eosparse import EOSDetector
-
     selection = options.TableSelection(table, columns, ignore, identifier)
     files = options.OutputFiles(output, report, save_model, force)
     with options.handle_errors() as notes, StatusLine() as status:
+        files.check()
+        from eosparse import EOSDetector  # takes a second, which the status line bridges
+
         detector = EOSDetector(
             "auto" if alpha is None else alpha, fdr=fdr, callback=status.show_iteration
         )
-        files.check()
         if selection.is_streamed:
             summary = _detect_on_disk(selection, detector, files, status)
         else:

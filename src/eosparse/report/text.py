@@ -32,10 +32,12 @@ def format_headline(summary: Summary) -> str:
     rows = f"{table.n_used:,} rows in {table.name}"
     if count == 0:
         return f"None of the {rows} stands out (false-discovery rate {fdr:g})."
-    n_false = "fewer than one" if fdr * count < 1 else f"about {fdr * count:.0f}"
+    n_false = round(fdr * count)
+    expected = f"about {n_false}" if fdr * count >= 1 else "fewer than one"
+    alarms = "false alarms" if n_false > 1 else "a false alarm"
     return (
         f"{count:,} of {rows} {'does' if count == 1 else 'do'} not belong ({share}). Expect "
-        f"{n_false} of these to be a false alarm (false-discovery rate {fdr:g})."
+        f"{expected} of these to be {alarms} (false-discovery rate {fdr:g})."
     )
 
 
