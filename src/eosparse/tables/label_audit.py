@@ -100,7 +100,9 @@ def audit_labels(
         without = "row without a label was" if n_unlabelled == 1 else "rows without a label were"
         notes.append(f"{n_unlabelled} {without} left out.")
     labelled = source.frame[has_label]
-    is_regression = _is_regression(labelled[target], task)
+    is_regression = task == "regression" or (
+        task == "auto" and _is_regression_target(labelled[target])
+    )
     meaning = "numbers to predict" if is_regression else "classes"
     notes.append(f"The labels in {target} are treated as {meaning}.")
     features = encode_table(labelled, columns, missing=missing, indicate=True)
@@ -120,12 +122,10 @@ def audit_labels(
     )
 
 
-def _is_regression(cells: pd.Series[Any], task: Task) -> bool:
+def _is_regression_target(cells: pd.Series[Any]) -> bool:
     """Whether labels are numbers to predict: many distinct ones, or with decimals."""
     from pandas.api import types
 
-    if task != "auto":
-        return task == "regression"
     if types.is_bool_dtype(cells) or not types.is_numeric_dtype(cells):
         return False
     n_distinct = cells.nunique()

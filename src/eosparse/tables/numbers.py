@@ -103,7 +103,25 @@ class Numbers:
     notes: tuple[str, ...] = ()
 
     def to_frame(self, rows: Any = slice(None)) -> pd.DataFrame:
-        """Return the values, or some rows of them, as a data frame."""
+        """Return the values, or some rows of them, as a data frame.
+
+        Parameters
+        ----------
+        rows : slice or array of int
+            Which rows; all by default.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from eosparse.tables import encode_table, recognise_columns
+        >>> table = pd.DataFrame({"height": [1.8, 1.7, 1.9]})
+        >>> encode_table(table, recognise_columns(table)).to_frame().equals(table)
+        True
+        """
         import pandas as pd
 
         return pd.DataFrame(self.values[rows], columns=list(self.names))
