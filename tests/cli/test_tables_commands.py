@@ -281,3 +281,13 @@ def test_streamed_tables_are_written_to_parquet_and_have_no_report(folder, tmp_p
     refused = run("detect", folder, "--report", tmp_path / "r.html")
     assert refused.exit_code == 2
     assert "fits into memory" in refused.stderr
+
+
+def test_a_folder_of_csv_files_is_streamed_too(folder, tmp_path):
+    place = tmp_path / "text"
+    place.mkdir()
+    for part in folder.iterdir():
+        pd.read_parquet(part).to_csv(place / f"{part.stem}.csv", index=False)
+    found = run("detect", place, "--json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["flagged"][0]["row"] == 701
