@@ -1,4 +1,4 @@
-"""The report in a real browser: what a person can do with it, and what a hostile table cannot."""
+"""The report in a real browser: what you can do with it, and what a hostile table cannot."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from eosparse.cli.app import app
 
-# Without these it looks for its makers' hosts at every start.
+# Without these flags, Chromium contacts its makers at every start.
 _QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -36,11 +36,11 @@ def chromium():
 
 
 class Watched:
-    """A page, and everything that it said, asked for or did wrong."""
+    """A page, and everything it logged, requested or did wrong."""
 
     def __init__(self, page, path):
-        self.page, self.said, self.requests, self.errors = page, [], [], []
-        page.on("console", lambda message: self.said.append(message.text))
+        self.page, self.logged, self.requests, self.errors = page, [], [], []
+        page.on("console", lambda message: self.logged.append(message.text))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("dialog", lambda dialog: self.errors.append(dialog.message))
@@ -48,7 +48,7 @@ class Watched:
         page.goto(path.as_uri())
 
     def is_quiet(self):
-        return (self.said, self.errors, self.requests) == ([], [], [self.path.as_uri()])
+        return (self.logged, self.errors, self.requests) == ([], [], [self.path.as_uri()])
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def picture(page):
     return page.evaluate("document.getElementById('map').toDataURL()")
 
 
-def test_it_opens_from_disk_in_silence(opened, report):
+def test_it_opens_from_disk_without_requests_or_errors(opened, report):
     watched = opened(report)
     assert watched.page.locator("h1").inner_text() == "Which rows of table.csv do not belong"
     assert watched.page.locator("#rows tbody tr").count() == 3
@@ -110,17 +110,17 @@ def test_it_opens_from_disk_in_silence(opened, report):
 def test_the_slider_changes_counts_and_picture(opened, report):
     watched = opened(report)
     page, slider = watched.page, watched.page.locator("#alpha")
-    said, before = page.locator("#alpha-said"), picture(page)
-    first = said.inner_text()
+    text, before = page.locator("#alpha-text"), picture(page)
+    first = text.inner_text()
     assert "3 rows flagged" in first
     slider.focus()
     for _ in range(60):
         page.keyboard.press("ArrowLeft")
-    assert said.inner_text() != first
-    assert "effective rows" in said.inner_text()
+    assert text.inner_text() != first
+    assert "effective rows" in text.inner_text()
     assert picture(page) != before
     page.locator("#reset").click()
-    assert said.inner_text() == first
+    assert text.inner_text() == first
     assert picture(page) == before
     assert watched.is_quiet()
 
@@ -169,7 +169,7 @@ def test_hovering_shows_the_row_in_its_own_units(opened, report):
     assert not tip.is_visible()
 
 
-def test_the_keyboard_does_it_too(opened, report):
+def test_it_works_with_the_keyboard(opened, report):
     page = opened(report).page
     page.locator("#map").focus()
     page.keyboard.press("ArrowRight")
@@ -227,7 +227,7 @@ def test_the_report_of_labels(opened, frame, tmp_path):
     assert watched.is_quiet()
 
 
-def test_a_picture_of_it(opened, report, tmp_path):
+def test_a_screenshot(opened, report, tmp_path):
     page = opened(report).page
     folder = Path(os.environ.get("EOSPARSE_SCREENSHOTS", tmp_path))
     page.screenshot(path=folder / "report.png", full_page=True)

@@ -1,4 +1,4 @@
-"""The demo does the main job."""
+"""The demo finds the mistakes that were planted."""
 
 from eosparse.cli.demo import demo
 

@@ -44,14 +44,14 @@ def people(tmp_path, monkeypatch):
 MISTAKES = {6, 78, 201, 301}
 
 
-def test_detect_prints_rows_reasons_and_what_was_left_out(people):
+def test_detect_prints_rows_reasons_and_columns_that_are_not_used(people):
     found = run("detect", people)
     assert found.exit_code == 0, found.output
-    assert "4 rows do not belong" in found.stdout
+    assert "4 of 500 rows in people.csv do not belong" in found.stdout
     assert "weight_kg=700" in found.stdout
     assert "P00077" in found.stdout
     assert "comment (free text" in found.stdout
-    assert "own kind in: sex" in found.stdout
+    assert "within categories: sex" in found.stdout
 
 
 def test_json_is_json_and_complete(people):
@@ -75,7 +75,7 @@ def test_output_has_all_rows_in_their_order(people, tmp_path, ending):
     assert "weight_kg=700" in judged["eos_reason"][77]
 
 
-def test_gaps_need_a_word(people):
+def test_you_decide_how_missing_values_are_handled(people):
     table = pd.read_csv(people)
     table.loc[[10, 20], "bp"] = np.nan
     table.to_csv(people, index=False)
@@ -97,7 +97,7 @@ def test_standard_input(people):
     assert "2 columns" in found.stdout
 
 
-def test_existing_files_are_not_touched_before_anything_is_done(people, tmp_path):
+def test_existing_files_are_refused_before_any_work(people, tmp_path):
     out = tmp_path / "out.csv"
     out.write_text("mine")
     refused = run("detect", people, "-o", out)
@@ -107,22 +107,22 @@ def test_existing_files_are_not_touched_before_anything_is_done(people, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
-        (["detect", "nothing.csv"], "no file"),
+        (["detect", "nothing.csv"], "File not found"),
         (["detect", "{people}", "--columns", "shoe"], "no column 'shoe'"),
         (["detect", "{people}", "--alpha", "-1"], "alpha"),
         (["labels", "{people}", "--target", "shoe"], "no column 'shoe'"),
-        (["detect", "{people}", "--output", "out.doc"], "what kind"),
+        (["detect", "{people}", "--output", "out.doc"], "unrecognised file extension"),
     ],
 )
-def test_wrong_use_is_said(people, arguments, said):
+def test_usage_errors_are_explained(people, arguments, message):
     found = run(*(argument.format(people=people) for argument in arguments))
     assert found.exit_code == 2
-    assert said in found.output
+    assert message in found.output
 
 
-def test_no_answer_has_an_exit_code_of_its_own(people):
+def test_a_collapse_has_its_own_exit_code(people):
     found = run("detect", people, "--alpha", "0.0001")
     assert found.exit_code == 3
     assert "Use a larger alpha" in found.stderr
@@ -137,10 +137,10 @@ def test_warnings_are_notes(tmp_path):
     assert any("tied" in note for note in json.loads(found.stdout)["notes"])
 
 
-def test_a_saved_model_judges_another_table(people, tmp_path):
+def test_a_saved_model_scores_another_table(people, tmp_path):
     model = tmp_path / "m.eos"
     assert run("detect", people, "--save-model", model).exit_code == 0
-    # Other order, other columns beside, an unknown kind.
+    # Another order, an additional column, an unknown category.
     new = pd.read_csv(people).iloc[::-1].assign(more=1)
     new["sex"] = new["sex"].where(new.index != 0, "unknown")
     new = new[new.columns[::-1]]
@@ -151,13 +151,13 @@ def test_a_saved_model_judges_another_table(people, tmp_path):
     assert rows == MISTAKES
 
 
-def test_a_model_wants_its_columns(people, tmp_path):
+def test_a_model_needs_its_columns(people, tmp_path):
     model = tmp_path / "m.eos"
     run("detect", people, "--save-model", model)
     pd.read_csv(people).drop(columns="bp").to_csv(tmp_path / "new.csv", index=False)
     found = run("score", model, tmp_path / "new.csv")
     assert found.exit_code == 2
-    assert "lacks columns that the model was made of: 'bp'" in found.stderr
+    assert "lacks columns that the model uses: 'bp'" in found.stderr
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def tumours(tmp_path, monkeypatch):
     return path, set(wrong + 1)
 
 
-def test_labels_finds_most_wrong_ones_and_says_what_they_should_be(tumours, tmp_path):
+def test_labels_finds_most_wrong_ones_and_suggests_the_right_ones(tumours, tmp_path):
     path, wrong = tumours
     out = tmp_path / "out.csv"
     found = run("labels", path, "--target", "diagnosis", "--json", "-o", out)
@@ -204,13 +204,13 @@ def test_labels_of_a_regression(tmp_path, monkeypatch):
     table.to_csv(tmp_path / "t.csv", index=False)
     found = run("labels", tmp_path / "t.csv", "--target", "price")
     assert found.exit_code == 0, found.output
-    assert "price was taken for a number to predict" in found.stdout
-    assert "1 rows without a label" in found.stdout
+    assert "labels in price are treated as numbers to predict" in found.stdout
+    assert "1 row without a label was left out" in found.stdout
     summary = json.loads(run("labels", tmp_path / "t.csv", "--target", "price", "--json").stdout)
     assert {5, 41} <= {row["row"] for row in summary["flagged"]}
 
 
-def test_rows_without_a_label_keep_their_place(tumours, tmp_path):
+def test_rows_without_a_label_stay_in_the_output(tumours, tmp_path):
     path, wrong = tumours
     table = pd.read_csv(path)
     table.loc[:49, "diagnosis"] = None
@@ -237,7 +237,7 @@ def test_hostile_cells_print_as_text(tmp_path, monkeypatch):
     out = tmp_path / "out.csv"
     found = run("detect", tmp_path / "t.csv", "-o", out)
     assert "[red]3[/red]" in found.stdout
-    # A reason that begins with a formula is made text.
+    # A reason that looks like a formula is written as text.
     assert pd.read_csv(out)["eos_reason"][3].startswith("'=cmd()=50")
 
 
@@ -274,10 +274,20 @@ def test_a_folder_is_streamed(folder, tmp_path):
     assert "k0700" in printed.stdout
 
 
-def test_streams_are_written_to_parquet_and_have_no_report(folder, tmp_path):
+def test_streamed_tables_are_written_to_parquet_and_have_no_report(folder, tmp_path):
     refused = run("detect", folder, "-o", tmp_path / "out.csv")
     assert refused.exit_code == 2
     assert "Parquet" in refused.stderr
     refused = run("detect", folder, "--report", tmp_path / "r.html")
     assert refused.exit_code == 2
     assert "fits into memory" in refused.stderr
+
+
+def test_a_folder_of_csv_files_is_streamed_too(folder, tmp_path):
+    place = tmp_path / "text"
+    place.mkdir()
+    for part in folder.iterdir():
+        pd.read_parquet(part).to_csv(place / f"{part.stem}.csv", index=False)
+    found = run("detect", place, "--json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["flagged"][0]["row"] == 701

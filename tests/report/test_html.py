@@ -1,4 +1,4 @@
-"""Reports: complete, inert and small; how they behave is tested in a browser."""
+"""Reports are complete, inert and small; tests/browser checks how they behave."""
 
 import json
 import re
@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from eosparse import EOSDetector
 from eosparse.cli.app import app
-from eosparse.report import detection
-from eosparse.report.html import inert_json
-from eosparse.tables import as_numbers, recognised
+from eosparse.report.html import render_inert_json
+from eosparse.tables import TableFile, encode_table, outlier_map, recognise_columns
+from eosparse.tables.detection import score_training_rows
 
 HOSTILE = "</script><script>window.hit=1</script><img src=x onerror='window.hit=1'>"
 
@@ -45,10 +45,15 @@ def test_only_flagged_rows_are_embedded_unless_asked(frame, tmp_path):
     text = report_of(frame, tmp_path)
     assert "secret7" in text
     assert "secret8" not in text
-    assert "cells of flagged rows only" in text
+    assert "only the cells of flagged rows" in text
     assert "secret8" in report_of(frame, tmp_path, "--embed", "all")
-    nothing = report_of(frame, tmp_path, "--embed", "none")
-    assert "secret7" not in nothing
+    frame["level"] = ["sealed" if i == 3 else str(0.5 + i % 7) for i in range(len(frame))]
+    frame["site"] = "undisclosed"
+    options = ("--missing", "drop", "--embed")
+    assert all(cell in report_of(frame, tmp_path, *options, "flagged") for cell in
+               ("secret7", "sealed", "undisclosed"))  # fmt: skip
+    nothing = report_of(frame, tmp_path, *options, "none")
+    assert not any(cell in nothing for cell in ("secret7", "sealed", "undisclosed"))
     assert all(r["value"] is None for row in data_of(nothing)["flagged"] for r in row["reasons"])
 
 
@@ -70,7 +75,7 @@ def test_hostile_names_and_cells_are_text(frame, tmp_path):
 
 
 def test_json_cannot_leave_its_element():
-    text = inert_json({"x": "</script>\u2028&<!--"})
+    text = render_inert_json({"x": "</script>\u2028&<!--"})
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == {"x": "</script>\u2028&<!--"}
 
@@ -84,12 +89,12 @@ def test_a_large_table_makes_a_small_file(tmp_path):
     assert len(text.encode()) < 3_000_000
     data = data_of(text)
     assert len(data["flagged"]) == 2000
-    assert "Listed are the first 2,000 of" in text
+    assert "lists the first 2,000 of" in text
     assert sum(data["map"]["is_flagged"]) == 4000
     assert len(data["map"]["row"]) == 8000
 
 
-def test_a_clean_table_says_so(tmp_path):
+def test_a_table_without_outliers(tmp_path):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
     text = report_of(frame, tmp_path)
@@ -107,16 +112,18 @@ def test_labels_report(frame, tmp_path):
     assert "balanced accuracy" in text
 
 
-def test_a_path_of_the_rows_drawn_is_that_of_all_rows(monkeypatch):
+def test_the_path_of_the_rows_shown_is_that_of_all_rows(monkeypatch):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(20_000, 4)), columns=list("abcd"))
     frame.iloc[:400] += rng.normal(0, 6, (400, 4))
-    numbers = as_numbers(frame, recognised(frame))
+    columns = recognise_columns(frame)
+    numbers = encode_table(frame, columns)
     detector = EOSDetector().fit(frame)
-    whole = detection.pictured(detector, numbers)["path"]
-    monkeypatch.setattr(detection, "_MOST_PATH_NUMBERS", 1000)
-    sampled = detection.pictured(detector, numbers)["path"]
-    assert (whole["is_of_sample"], sampled["is_of_sample"]) == (False, True)
-    chosen = [path["n_flagged"][path["chosen"]] for path in (whole, sampled)]
+    scored = score_training_rows(TableFile(frame, "table"), columns, numbers, detector)
+    whole = outlier_map.map_outliers(scored).path
+    monkeypatch.setattr(outlier_map, "_MAX_PATH_NUMBERS", 1000)
+    sampled = outlier_map.map_outliers(scored).path
+    assert (whole.is_of_sample, sampled.is_of_sample) == (False, True)
+    chosen = [path.n_flagged[path.chosen] for path in (whole, sampled)]
     assert chosen[1] == pytest.approx(chosen[0], rel=0.03)
-    assert sampled["effective_rows"][0] == pytest.approx(whole["effective_rows"][0], rel=0.01)
+    assert sampled.effective_rows[0] == pytest.approx(whole.effective_rows[0], rel=0.01)

@@ -12,15 +12,15 @@ import pytest
 import eosparse
 from eosparse import EOSDetector
 from eosparse.datasets import make_contaminated
-from eosparse.tables import as_numbers, recognised
-from eosparse.tables.models import ModelError, load, save
+from eosparse.tables import encode_table, recognise_columns
+from eosparse.tables.models import ModelError, load_model, save_model
 
 
 def made(n_rows=300, n_columns=4, **options):
     X, _ = make_contaminated(n_rows, n_columns, 0.1, random_state=0)
     frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(n_columns)])
-    columns = recognised(frame)
-    numbers = as_numbers(frame, columns)
+    columns = recognise_columns(frame)
+    numbers = encode_table(frame, columns)
     return EOSDetector(**options).fit(frame), columns, numbers, frame
 
 
@@ -35,8 +35,8 @@ def made(n_rows=300, n_columns=4, **options):
 )
 def test_a_loaded_model_gives_the_same_answers(tmp_path, sizes, options):
     detector, columns, numbers, frame = made(*sizes, **options)
-    save(detector, columns, numbers, tmp_path / "m.eos")
-    saved = load(tmp_path / "m.eos")
+    save_model(detector, columns, numbers, tmp_path / "m.eos")
+    saved = load_model(tmp_path / "m.eos")
     for name in ("p_values", "predict", "score_samples", "mahalanobis"):
         np.testing.assert_array_equal(
             getattr(saved.detector, name)(frame), getattr(detector, name)(frame)
@@ -61,7 +61,7 @@ def rewritten(path, change):
 @pytest.fixture
 def path(tmp_path):
     detector, columns, numbers, _ = made()
-    save(detector, columns, numbers, tmp_path / "m.eos")
+    save_model(detector, columns, numbers, tmp_path / "m.eos")
     return tmp_path / "m.eos"
 
 
@@ -70,8 +70,8 @@ def test_a_changed_file_is_refused(path):
         files["model.json"] = files["model.json"].replace(b'"fdr": 0.01', b'"fdr": 0.99')
 
     rewritten(path, change)
-    with pytest.raises(ModelError, match="changed after it was written"):
-        load(path)
+    with pytest.raises(ModelError, match="modified after it was saved"):
+        load_model(path)
 
 
 def forged(path, change):
@@ -93,8 +93,8 @@ def test_other_formats_name_the_version(path):
         content["format"], content["eosparse"] = 99, "9.9"
 
     forged(path, change)
-    with pytest.raises(ModelError, match=r"format 99.*made by eosparse 9\.9"):
-        load(path)
+    with pytest.raises(ModelError, match=r"format 99.*install eosparse 9\.9"):
+        load_model(path)
 
 
 def test_only_our_classes_come_out(path):
@@ -103,7 +103,7 @@ def test_only_our_classes_come_out(path):
 
     forged(path, change)
     with pytest.raises(ModelError, match="Popen"):
-        load(path)
+        load_model(path)
 
 
 def test_pickles_are_not_loaded(path):
@@ -118,23 +118,23 @@ def test_pickles_are_not_loaded(path):
         files["array0.npy"] = buffer.getvalue()
 
     forged(path, change)
-    with pytest.raises(ModelError, match="not a model"):
-        load(path)
+    with pytest.raises(ModelError, match="not an eosparse model"):
+        load_model(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", pickle.dumps({"a": 1})])
 def test_other_files_are_refused(tmp_path, content):
     (tmp_path / "m.eos").write_bytes(content)
-    with pytest.raises(ModelError, match="not a model"):
-        load(tmp_path / "m.eos")
+    with pytest.raises(ModelError, match="not an eosparse model"):
+        load_model(tmp_path / "m.eos")
 
 
 def test_files_cut_off_are_refused(path):
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(ModelError, match="not a model"):
-        load(path)
+    with pytest.raises(ModelError, match="not an eosparse model"):
+        load_model(path)
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ModelError, match="no file"):
-        load(tmp_path / "nothing.eos")
+    with pytest.raises(ModelError, match="File not found"):
+        load_model(tmp_path / "nothing.eos")

@@ -1,4 +1,4 @@
-"""Tables as people bring them."""
+"""Tables: formats, roles of columns, missing values, categories."""
 
 import gzip
 
@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eosparse.rows.formats import UnknownFormatError
 from eosparse.tables import (
     MissingValuesError,
     Role,
     TableError,
-    as_numbers,
+    encode_table,
     read_table,
-    recognised,
+    recognise_columns,
     write_table,
 )
-from eosparse.tables.columns import name_of_rows
+from eosparse.tables.columns import find_identifier
 
 
 @pytest.fixture
@@ -40,8 +41,10 @@ def table():
     )
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet", "t.arrow", "t.xlsx"])
-def test_every_kind_is_read_as_it_was_written(table, tmp_path, name):
+@pytest.mark.parametrize(
+    "name", ["t.csv", "t.tsv", "t.parquet", "t.arrow", "t.xlsx", "t.csv.gz", "t.tsv.xz"]
+)
+def test_every_format_is_read_as_it_was_written(table, tmp_path, name):
     whole = table.drop(columns="nothing")
     write_table(whole, tmp_path / name)
     pd.testing.assert_frame_equal(read_table(tmp_path / name).frame, whole, check_dtype=False)
@@ -66,7 +69,7 @@ def test_a_write_that_fails_leaves_nothing(table, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_semicolons_and_decimal_commas_are_recognised_and_said(tmp_path):
+def test_semicolons_and_decimal_commas_are_recognised_and_noted(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b\n1,5;2\n2,5;3\n")
     found = read_table(path)
@@ -75,7 +78,7 @@ def test_semicolons_and_decimal_commas_are_recognised_and_said(tmp_path):
     assert any("';'" in note for note in found.notes)
 
 
-def test_other_encodings_are_said(tmp_path):
+def test_other_encodings_are_noted(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("größe,x\n1,2\n".encode("cp1252"))
     found = read_table(path)
@@ -90,27 +93,32 @@ def test_byte_order_marks_and_compression(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "reason"),
     [
         ("t.csv", b"", "is empty"),
         ("t.csv", b"a,b\n", "no rows"),
         ("t.csv", b"a,a\n1,2\n", "several columns named 'a'"),
         ("t.csv", b"1,2\n3,4\n", "only numbers"),
         ("t.csv", b'a,b\n1,2\n1,2,3,4\n"', "cannot be read"),
-        ("t.parquet", b"PAR1nonsense", "not a readable parquet file"),
-        ("t.xlsx", b"nonsense", "not a readable xlsx file"),
-        ("t.csv.gz", b"nonsense", "cannot be unpacked"),
-        ("t.doc", b"x", "what kind of table"),
+        ("t.parquet", b"PAR1nonsense", "not a readable Parquet file"),
+        ("t.xlsx", b"nonsense", "not a readable XLSX file"),
+        ("t.csv.gz", b"nonsense", "cannot be decompressed"),
     ],
 )
-def test_what_cannot_be_read_is_said(tmp_path, name, content, said):
+def test_unreadable_files_are_refused_with_a_reason(tmp_path, name, content, reason):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(TableError, match=said):
+    with pytest.raises(TableError, match=reason):
         read_table(tmp_path / name)
 
 
+def test_unknown_extensions_are_refused(tmp_path):
+    (tmp_path / "t.doc").write_bytes(b"x")
+    with pytest.raises(UnknownFormatError, match=r"t\.doc: unrecognised file extension"):
+        read_table(tmp_path / "t.doc")
+
+
 def role_of(name, cells, **asked):
-    column = recognised(pd.DataFrame({name: cells}), **asked)[0]
+    column = recognise_columns(pd.DataFrame({name: cells}), **asked)[0]
     return column.role, column.why
 
 
@@ -124,9 +132,9 @@ N = np.arange(40)
         ("customerId", N % 7, Role.IDENTIFIER),
         ("order_id", np.where(N == 3, np.nan, N * 17 % 41), Role.IDENTIFIER),  # whole, with a gap
         ("account", [f"{n:05d}" for n in N], Role.IDENTIFIER),
-        ("paid", N % 7, Role.NUMBER),  # ends in "id" and is none
+        ("paid", N % 7, Role.NUMBER),  # ends in "id" but is not one
         ("born", 19500101 + 10000 * (N % 30), Role.DATE),
-        ("serial", 19500199 + N, Role.IDENTIFIER),  # no dates: there is no day 99
+        ("serial", 19500199 + N, Role.IDENTIFIER),  # not dates: there is no day 99
         ("zip_code", 10115 + 13 * (N % 9), Role.TEXT),
         ("day", [f"{1 + n % 28:02d}.03.2024" for n in N[:-1]] + ["unknown"], Role.DATE),
         ("price", [f"{1 + n % 5},{n:02d}" for n in N], Role.NUMBER),
@@ -138,26 +146,26 @@ def test_columns_that_mislead(name, cells, role):
     assert role_of(name, cells)[0] is role
 
 
-def test_cells_that_are_no_number_are_gaps_that_are_said():
+def test_cells_that_are_not_numbers_count_as_missing():
     table = pd.DataFrame({"level": [f"{n * n % 17},5" for n in N]})
     table.loc[[3, 9], "level"] = ["not done", "?"]
-    (column,) = recognised(table)
+    (column,) = recognise_columns(table)
     assert (column.role, column.n_missing) == (Role.NUMBER, 2)
     assert "'not done', '?'" in column.why
     with pytest.raises(MissingValuesError, match="'level' 2"):
-        as_numbers(table, [column])
-    numbers = as_numbers(table, [column], missing="drop")
+        encode_table(table, [column])
+    numbers = encode_table(table, [column], missing="drop")
     kept = np.delete(N, [3, 9])
     np.testing.assert_array_equal(numbers.values[:, 0], kept * kept % 17 + 0.5)
 
 
-def test_the_column_that_names_rows():
+def test_the_column_that_identifies_rows():
     table = pd.DataFrame(
         {"patient_id": N % 5, "visit_id": N * 7 % 41, "code": [f"c{n}" for n in N]}
     )
-    assert name_of_rows(recognised(table)) == "visit_id"
-    assert name_of_rows(recognised(table, identifier="code")) == "code"
-    assert name_of_rows(recognised(table[["patient_id"]])) == "patient_id"
+    assert find_identifier(recognise_columns(table)) == "visit_id"
+    assert find_identifier(recognise_columns(table, identifier="code")) == "code"
+    assert find_identifier(recognise_columns(table[["patient_id"]])) == "patient_id"
 
 
 def test_decimal_commas_are_written_again(tmp_path):
@@ -173,8 +181,8 @@ def test_names_of_columns_are_text_in_workbooks_too(tmp_path):
     assert list(read_table(tmp_path / "t.xlsx").frame.columns) == ["2023", "2024"]
 
 
-def test_columns_are_recognised(table):
-    roles = {column.name: column.role for column in recognised(table)}
+def test_columns_are_recognise_columns(table):
+    roles = {column.name: column.role for column in recognise_columns(table)}
     assert roles == {
         "patient_id": Role.IDENTIFIER,
         "nr": Role.IDENTIFIER,
@@ -190,16 +198,16 @@ def test_columns_are_recognised(table):
 
 
 def test_columns_may_be_chosen(table):
-    chosen = recognised(table, only=("nr", "height"), identifier="patient_id")
+    chosen = recognise_columns(table, only=("nr", "height"), identifier="patient_id")
     used = [column.name for column in chosen if column.role.is_used]
     assert used == ["nr", "height"]
-    left = recognised(table, ignore=("age",))
+    left = recognise_columns(table, ignore=("age",))
     assert {c.name: c.role for c in left}["age"] is Role.IGNORED
     with pytest.raises(TableError, match="no column 'weight'"):
-        recognised(table, only=("weight",))
+        recognise_columns(table, only=("weight",))
 
 
-def test_numbers_written_as_text_and_dates_are_told_apart():
+def test_numbers_stored_as_text_and_dates_are_distinguished():
     table = pd.DataFrame(
         {
             "minus": ["\u22121.5", "2", "3"],
@@ -207,39 +215,39 @@ def test_numbers_written_as_text_and_dates_are_told_apart():
             "day": ["01.02.2024", "02.02.2024", "05.02.2024"],
         }
     )
-    roles = {column.name: column.role for column in recognised(table)}
+    roles = {column.name: column.role for column in recognise_columns(table)}
     assert roles["minus"] is Role.NUMBER
     assert roles["day"] is Role.DATE
-    numbers = as_numbers(table, [c for c in recognised(table) if c.name == "minus"])
+    numbers = encode_table(table, [c for c in recognise_columns(table) if c.name == "minus"])
     assert numbers.values[:, 0].tolist() == [-1.5, 2.0, 3.0]
 
 
-def test_gaps_are_counted_dropped_or_filled(table):
+def test_missing_values_are_counted_dropped_or_filled(table):
     table.loc[[3, 5], "height"] = np.nan
     table.loc[7, "sex"] = None
-    columns = recognised(table)
+    columns = recognise_columns(table)
     with pytest.raises(MissingValuesError, match="'height' 2, 'sex' 1, of 60 rows"):
-        as_numbers(table, columns)
-    dropped = as_numbers(table, columns, missing="drop")
+        encode_table(table, columns)
+    dropped = encode_table(table, columns, missing="drop")
     assert np.flatnonzero(~dropped.is_kept).tolist() == [3, 5, 7]
     assert len(dropped.values) == 57
-    filled = as_numbers(table, columns, missing="impute")
+    filled = encode_table(table, columns, missing="impute")
     assert np.isfinite(filled.values).all()
     assert "'height' 2" in filled.notes[0]
 
 
-def test_infinities_are_gaps(table):
+def test_infinities_count_as_missing(table):
     table.loc[0, "height"] = np.inf
     with pytest.raises(MissingValuesError, match="'height' 1"):
-        as_numbers(table, recognised(table))
+        encode_table(table, recognise_columns(table))
 
 
-def test_rows_are_compared_with_their_own_kind():
+def test_rows_are_compared_within_categories():
     rng = np.random.default_rng(0)
     sex = np.repeat(["f", "m"], 200)
     height = rng.normal(np.where(sex == "f", 165, 180), 5)
     table = pd.DataFrame({"sex": sex, "height": height})
-    numbers = as_numbers(table, recognised(table))
+    numbers = encode_table(table, recognise_columns(table))
     assert numbers.names == ("height",)
     medians = [np.median(numbers.values[sex == s]) for s in "fm"]
     assert medians[0] == pytest.approx(medians[1], abs=1e-9)
@@ -248,16 +256,16 @@ def test_rows_are_compared_with_their_own_kind():
 def test_rare_and_unknown_categories_are_compared_with_all():
     sex = ["f"] * 50 + ["m"] * 50 + ["x"] * 2
     table = pd.DataFrame({"sex": sex, "height": np.arange(102.0) ** 1.01})
-    columns = recognised(table)
-    numbers = as_numbers(table, columns)
+    columns = recognise_columns(table)
+    numbers = encode_table(table, columns)
     assert numbers.values[-1, 0] == table["height"].iloc[-1]
     new = pd.DataFrame({"sex": ["never seen"], "height": [3.0]})
-    same = as_numbers(new, columns, encoding=numbers.encoding)
+    same = encode_table(new, columns, encoding=numbers.encoding)
     assert same.values[0, 0] == 3.0
 
 
 def test_indicators_are_for_classifiers(table):
-    numbers = as_numbers(table, recognised(table), indicate=True)
+    numbers = encode_table(table, recognise_columns(table), indicate=True)
     commonest = table["sex"].mode()[0]
     other = ({"f", "m"} - {commonest}).pop()
     place = numbers.names.index(f"sex={other}")
@@ -267,12 +275,12 @@ def test_indicators_are_for_classifiers(table):
 
 def test_a_table_without_numbers_is_refused():
     table = pd.DataFrame({"a": list("xyxyxyxyxy")})
-    with pytest.raises(TableError, match="no column holds numbers"):
-        as_numbers(table, recognised(table))
+    with pytest.raises(TableError, match="No column holds numbers"):
+        encode_table(table, recognise_columns(table))
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.lists(st.text(max_size=12), min_size=3, max_size=3), min_size=1, max_size=8))
 def test_any_text_gets_a_role(cells):
     table = pd.DataFrame(cells, columns=["a", "b", "c"])
-    assert all(isinstance(column.role, Role) for column in recognised(table))
+    assert all(isinstance(column.role, Role) for column in recognise_columns(table))

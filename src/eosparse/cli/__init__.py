@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command; say what to install if it cannot."""
+    """Run the command, or name the extra to install if Typer is missing."""
     try:
         from eosparse.cli.app import app
     except ModuleNotFoundError as error:

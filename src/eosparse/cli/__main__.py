@@ -1,4 +1,4 @@
-"""``python -m eosparse.cli`` is the command too."""
+"""``python -m eosparse.cli``: the command."""
 
 from eosparse.cli import main
 

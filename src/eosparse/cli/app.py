@@ -1,9 +1,12 @@
-"""All commands in one place; each has a file of its own."""
+"""The command and its subcommands; to add one, write its file and list it in `_COMMANDS`."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from eosparse import __version__
 from eosparse.cli.compare import compare
 from eosparse.cli.demo import demo
 from eosparse.cli.detect import detect
@@ -11,16 +14,33 @@ from eosparse.cli.labels import labels
 from eosparse.cli.reproduce import reproduce
 from eosparse.cli.score import score
 
+_COMMANDS = (detect, labels, score, demo, reproduce, compare)
+
 app = typer.Typer(
     name="eosparse",
-    help="Entropic Outlier Sparsification: find the rows that are wrong, and learn without them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(detect)
-app.command()(labels)
-app.command()(score)
-app.command()(demo)
-app.command()(reproduce)
-app.command()(compare)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"eosparse {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def describe(
+    version: Annotated[  # handled by its callback
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Entropic Outlier Sparsification: find the rows that are wrong, and learn without them."""
+
+
+for _command in _COMMANDS:
+    app.command()(_command)

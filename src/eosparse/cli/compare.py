@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from eosparse.cli import table_options as options
-from eosparse.cli.extras import bench_needed
-from eosparse.cli.progress import shown_progress
-from eosparse.tables import write_table
+from eosparse.cli.extras import require_bench_extra
+from eosparse.cli.progress import show_progress
 
 
 def compare(
@@ -38,16 +37,17 @@ def compare(
 
     The labels are used to judge, never to fit.
     """
-    with bench_needed():
+    with require_bench_extra():
         import pebble  # noqa: F401  # asked for now, not after the table was read
 
         from eosparse.comparison.own_table import judged, read
+        from eosparse.tables import write_table
 
-    with options.told():
-        options.Files(out, force=force).check_free()
+    with options.handle_errors():
+        options.OutputFiles(out, force=force).check()
         own = read(table, truth, outlier, tuple(ignore or ()), standardise)
     typer.echo(own.said, err=True)
-    with shown_progress() as observe:
+    with show_progress() as observe:
         found = judged(own, limit, workers, observe)
     numbers = found.drop(columns="status")
     typer.echo(numbers.to_string(index=False, float_format=lambda v: f"{v:.4g}", na_rep=""))

@@ -1,80 +1,87 @@
-"""``eosparse demo``: the main job, on data that ship with the package."""
+"""``eosparse demo``: find mistakes in data that ship with the package."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from eosparse import EOSDetector
-from eosparse.datasets import load_blood_panel
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from eosparse import EOSDetector
+    from eosparse.tables.summary import DetectionSummary
+
 
 def demo(
-    picture: Annotated[Path, typer.Option(help="PNG to write.")] = Path("demo.png"),
+    picture: Annotated[Path, typer.Option(help="PNG file to write.")] = Path("demo.png"),
     report: Annotated[Path, typer.Option(help="HTML report to write.")] = Path("demo.html"),
 ) -> None:
-    """Flag the rows of a blood panel that do not belong, say why, and draw them."""
+    """Find the wrong rows of a synthetic blood panel, explain them, and plot them."""
     import pandas as pd
 
-    from eosparse.report.detection import pictured, summarise
-    from eosparse.report.html import write_detection
-    from eosparse.tables import TableFile, as_numbers, recognised
+    from eosparse import EOSDetector
+    from eosparse.datasets import load_blood_panel
+    from eosparse.report.html import write_detection_report
+    from eosparse.tables import TableFile, encode_table, recognise_columns
+    from eosparse.tables.detection import score_training_rows, summarise_detection
+    from eosparse.tables.outlier_map import map_outliers
 
     panel = load_blood_panel()
     frame = pd.DataFrame(panel.X, columns=list(panel.feature_names))
-    columns = recognised(frame)
-    numbers = as_numbers(frame, columns)
+    columns = recognise_columns(frame)
+    numbers = encode_table(frame, columns)
     detector = EOSDetector().fit(frame)
-    summary = summarise(TableFile(frame, "csv", "blood panel"), columns, numbers, detector)
-    print(told(summary, panel.mistakes))
-    draw(detector, frame, panel.feature_names, picture)
+    scored = score_training_rows(TableFile(frame, "blood panel"), columns, numbers, detector)
+    summary = summarise_detection(scored)
+    print(format_demo(summary, panel.mistakes))
+    draw_demo(detector, frame, picture)
     print(f"\nPicture: {picture}")
-    write_detection(summary, pictured(detector, numbers), frame, report, embed="flagged")
+    write_detection_report(summary, map_outliers(scored), frame, report, embed="flagged")
     print(f"Report: {report}")
 
 
-def told(summary: dict[str, Any], mistakes: Sequence[str]) -> str:
-    """Return the flagged rows with p-values and reasons, and how many were meant, as text."""
-    from eosparse.report.detection import reason_text
-    from eosparse.report.text import model_line, p_value_text
+def format_demo(summary: DetectionSummary, mistakes: Sequence[str]) -> str:
+    """Return the flagged rows with p-values and reasons, and how many mistakes were found."""
+    from eosparse.report.text import format_model, format_p_value
+    from eosparse.tables.reasons import format_reasons
 
-    flagged, fdr = summary["flagged"], summary["model"]["fdr"]
-    planted = sum(mistake != "" for mistake in mistakes)
-    hits = sum(mistakes[row["row"] - 1] != "" for row in flagged)
+    n_planted = sum(mistake != "" for mistake in mistakes)
+    n_found = sum(mistakes[row.row - 1] != "" for row in summary.flagged)
+    n_flagged, fdr = len(summary.flagged), summary.model.fdr
     return "\n".join(
         [
-            f"{len(mistakes)} blood panels (synthetic): {model_line(summary)}",
-            f"{len(flagged)} rows do not belong (false-discovery rate {fdr:g}); counted from 1:",
+            f"{len(mistakes)} blood panels (synthetic): {format_model(summary.model)}",
+            f"{n_flagged} rows do not belong (false-discovery rate {fdr:g}), counted from 1:",
             "",
             f"{'row':>4}  {'p-value':>8}  why",
             *(
-                f"{row['row']:>4}  {p_value_text(row['p_value']):>8}  {reason_text(row['reasons'])}"
-                for row in flagged
+                f"{row.row:>4}  {format_p_value(row.p_value):>8}  {format_reasons(row.reasons)}"
+                for row in summary.flagged
             ),
             "",
-            f"Mistakes planted: {planted}; found: {hits}; false alarms: {len(flagged) - hits}.",
+            f"Mistakes planted: {n_planted}; found: {n_found}; "
+            f"false alarms: {n_flagged - n_found}.",
         ]
     )
 
 
-def draw(detector: EOSDetector, X: pd.DataFrame, names: Sequence[str], picture: Path) -> None:
-    """Write the picture: two columns with their ellipses, and the distances of all rows."""
+def draw_demo(detector: EOSDetector, frame: pd.DataFrame, picture: Path) -> None:
+    """Draw two columns with their ellipses, and the distances of all rows."""
     from eosparse.plots import OutlierMapDisplay, ToleranceEllipseDisplay
+    from eosparse.rows.whole_file import replace_when_complete
 
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError("the picture needs matplotlib: pip install 'eosparse[plots]'.") from error
+        raise ImportError("The picture needs matplotlib: pip install 'eosparse[plots]'.") from error
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2)
-    ToleranceEllipseDisplay.from_estimator(detector, X, (0, 1), ax=left)
-    OutlierMapDisplay.from_estimator(detector, X, ax=right)
-    left.set(title="Two of eight columns", xlabel=names[0], ylabel=names[1])
+    ToleranceEllipseDisplay.from_estimator(detector, frame, (0, 1), ax=left)
+    OutlierMapDisplay.from_estimator(detector, frame, ax=right)
+    left.set(title="Two of eight columns", xlabel=frame.columns[0], ylabel=frame.columns[1])
     right.set_title("All columns together")
-    figure.savefig(picture, dpi=120)
+    with replace_when_complete(picture) as partial:
+        figure.savefig(partial, dpi=120, format=picture.suffix.removeprefix(".") or "png")

@@ -1,17 +1,18 @@
-"""``eosparse detect``: which rows do not belong."""
+"""``eosparse detect``: find rows that do not belong."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eosparse.cli import table_options as options
-from eosparse.cli.printing import tell
-from eosparse.cli.progress import Waiting
+from eosparse.cli.printing import add_notes, print_summary
+from eosparse.cli.progress import StatusLine
 
 if TYPE_CHECKING:
     from eosparse import EOSDetector
+    from eosparse.tables.summary import DetectionSummary
 
 
 def detect(
@@ -32,76 +33,79 @@ def detect(
 ) -> None:
     """Find the rows of a table that do not belong, with p-values and reasons.
 
-    Exit codes: 0 done, 2 wrong use or a table that cannot be used, 3 no answer (the weights
-    collapsed), 130 stopped.
+    Exit codes: 0 success, 2 usage error or unusable table, 3 no result (the weights collapsed), 130
+    interrupted.
     """
-    from eosparse import EOSDetector
+    selection = options.TableSelection(table, columns, ignore, identifier)
+    files = options.OutputFiles(output, report, save_model, force)
+    with options.handle_errors() as notes, StatusLine() as status:
+        files.check()
+        from eosparse import EOSDetector  # takes a second, which the status line bridges
 
-    chosen = options.Chosen(table, columns, ignore, identifier)
-    files = options.Files(output, report, save_model, force)
-    with options.told() as notes, Waiting() as waiting:
-        detector = EOSDetector("auto" if alpha is None else alpha, fdr=fdr, callback=waiting.passes)
-        files.check_free()
-        if chosen.is_streamed:
-            summary = streamed(chosen, detector, files, waiting)
+        detector = EOSDetector(
+            "auto" if alpha is None else alpha, fdr=fdr, callback=status.show_iteration
+        )
+        if selection.is_streamed:
+            summary = _detect_on_disk(selection, detector, files, status)
         else:
-            summary = held(chosen, missing, detector, files, embed, notes, waiting)
-    tell(summary, notes, as_json=as_json, top=top, written=files.paths)
+            summary = _detect_in_memory(selection, missing, detector, files, embed, notes, status)
+    print_summary(add_notes(summary, notes), as_json=as_json, top=top, written=files.paths)
 
 
-def held(
-    chosen: options.Chosen,
+def _detect_in_memory(
+    selection: options.TableSelection,
     missing: options.Missing,
     detector: EOSDetector,
-    files: options.Files,
+    files: options.OutputFiles,
     embed: options.Embed,
     notes: list[str],
-    waiting: Waiting,
-) -> dict[str, Any]:
-    """Judge the rows of a table in memory, and write what was asked for."""
-    import pandas as pd
+    status: StatusLine,
+) -> DetectionSummary:
+    from eosparse.tables import encode_table
+    from eosparse.tables.detection import append_scores, score_training_rows, summarise_detection
 
-    from eosparse.report.detection import Verdict, pictured, summarise, with_findings
-    from eosparse.report.html import write_detection
-    from eosparse.tables import as_numbers
-    from eosparse.tables.models import save
-
-    waiting.says("reading")
-    source, found = chosen.opened()
-    waiting.says("looking for gaps and categories")
-    numbers = as_numbers(source.frame, found, missing=missing.value)
-    waiting.says(f"fitting {len(numbers.values):,} rows, {len(numbers.names):,} columns")
-    detector.fit(pd.DataFrame(numbers.values, columns=list(numbers.names)))
-    detector.set_params(callback=None)  # the path of the report copies the detector
-    waiting.says("looking for reasons")
-    summary = summarise(source, found, numbers, detector)
+    status.show("Reading the table")
+    source, columns = selection.read()
+    numbers = encode_table(source.frame, columns, missing=missing.value)
+    status.show(f"Fitting {len(numbers.values):,} rows, {len(numbers.names):,} columns")
+    detector.fit(numbers.to_frame())
+    detector.set_params(callback=None)  # the report's path along alpha copies the detector
+    status.show("Explaining the flagged rows")
+    scored = score_training_rows(source, columns, numbers, detector)
+    summary = summarise_detection(scored)
     if files.output is not None:
-        waiting.says(f"writing {files.output.name}")
-        verdict = Verdict.of_training(detector)
-        files.write(with_findings(source.frame, numbers, verdict, summary), source)
+        status.show(f"Writing {files.output.name}")
+        files.write_output(append_scores(scored, summary), source)
     if files.report is not None:
-        waiting.says("drawing the report")
-        summary["notes"] += options.taken(notes)
-        pictures = pictured(detector, numbers)
-        write_detection(summary, pictures, source.frame, files.report, embed=embed.value)
+        from eosparse.report.html import write_detection_report
+        from eosparse.tables.outlier_map import map_outliers
+
+        status.show(f"Writing {files.report.name}")
+        outlier_map, noted = map_outliers(scored), add_notes(summary, notes)
+        write_detection_report(noted, outlier_map, source.frame, files.report, embed=embed.value)
     if files.model is not None:
-        save(detector, found, numbers, files.model)
+        from eosparse.tables.models import save_model
+
+        save_model(detector, columns, numbers, files.model)
     return summary
 
 
-def streamed(
-    chosen: options.Chosen, detector: EOSDetector, files: options.Files, waiting: Waiting
-) -> dict[str, Any]:
-    """Judge the rows of a table on disk; without an output, findings go to a file for a while."""
-    from eosparse.report.streamed import detect_streamed, first_rows, only_numbers
+def _detect_on_disk(
+    selection: options.TableSelection,
+    detector: EOSDetector,
+    files: options.OutputFiles,
+    status: StatusLine,
+) -> DetectionSummary:
+    from eosparse.rows.formats import PARQUET, find_format
     from eosparse.tables import TableError
+    from eosparse.tables.streaming import detect_streamed, ignore_categories, read_first_rows
 
     if files.report is not None or files.model is not None:
         raise TableError("--report and --save-model need a table that fits into memory.")
-    if files.output is not None and files.output.suffix != ".parquet":
-        raise TableError("a streamed table is written to Parquet: --output FILE.parquet.")
-    waiting.says(f"streaming {chosen.table}")
-    found = only_numbers(chosen.recognised(first_rows(chosen.table)))
+    if files.output is not None and find_format(files.output) is not PARQUET:
+        raise TableError("The output of a streamed table must be Parquet: --output FILE.parquet.")
+    status.show(f"Streaming {selection.table}")
+    columns = ignore_categories(selection.recognise(read_first_rows(selection.table)))
     with tempfile.TemporaryDirectory() as folder:
         output = files.output or Path(folder) / "scores.parquet"
-        return detect_streamed(chosen.table, found, detector, output, overwrite=files.force)
+        return detect_streamed(selection.table, columns, detector, output, overwrite=files.force)

@@ -1,4 +1,4 @@
-"""What to install when something optional is missing."""
+"""Messages about optional packages that are not installed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import typer
 
 
 @contextmanager
-def bench_needed() -> Iterator[None]:
-    """Name the extra of comparisons if one of its packages is missing."""
+def require_bench_extra() -> Iterator[None]:
+    """Exit with the name of the extra to install if an import in the block fails."""
     try:
         yield
     except ModuleNotFoundError as error:

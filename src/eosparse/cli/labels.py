@@ -1,22 +1,15 @@
-"""``eosparse labels``: which labels are wrong."""
+"""``eosparse labels``: find wrong labels."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
 
 from eosparse.cli import table_options as options
-from eosparse.cli.printing import tell
-from eosparse.cli.progress import Waiting
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from eosparse.report.labels import Audit
-    from eosparse.tables import Column, TableFile
+from eosparse.cli.printing import add_notes, print_summary
+from eosparse.cli.progress import StatusLine
 
 
 class Task(StrEnum):
@@ -35,7 +28,7 @@ def labels(
     identifier: options.IdOption = None,
     missing: options.MissingOption = options.Missing.error,
     task: Annotated[
-        Task, typer.Option(help="Classes or numbers; told from the labels if not said.")
+        Task, typer.Option(help="Whether labels are classes or numbers; inferred by default.")
     ] = Task.auto,
     fdr: options.FdrOption = 0.1,
     output: options.OutputOption = None,
@@ -45,73 +38,25 @@ def labels(
     top: options.TopOption = 20,
     force: options.ForceOption = False,
 ) -> None:
-    """Find the labels of a table that are probably wrong, and what they should be.
+    """Find the labels of a table that are probably wrong, and suggest the right ones.
 
-    Exit codes: 0 done, 2 wrong use or a table that cannot be used, 3 no answer, 130 stopped.
+    Exit codes: 0 success, 2 usage error or unusable table, 3 no result, 130 interrupted.
     """
-    from eosparse.report.html import write_labels
-    from eosparse.report.labels import summarise, with_findings
+    from eosparse.tables.label_audit import append_issues, audit_labels, summarise_labels
 
-    chosen = options.Chosen(table, columns, ignore, identifier, target)
-    files = options.Files(output, report, force=force)
-    with options.told() as notes, Waiting() as waiting:
-        files.check_free()
-        waiting.says("reading")
-        source, found = chosen.opened()
-        waiting.says(f"judging the labels of {len(source.frame):,} rows")
-        audit, said = audited(source, found, target, missing.value, task, fdr)
-        waiting.says("learning with and without the doubtful rows")
-        summary = summarise(audit, notes=(*said, *options.taken(notes)))
-        files.write(with_findings(audit, summary), source)
+    selection = options.TableSelection(table, columns, ignore, identifier, target)
+    files = options.OutputFiles(output, report, force=force)
+    with options.handle_errors() as notes, StatusLine() as status:
+        files.check()
+        status.show("Reading the table")
+        source, found = selection.read()
+        status.show(f"Checking the labels of {len(source.frame):,} rows")
+        audit = audit_labels(source, found, target, missing=missing.value, task=task.value, fdr=fdr)
+        status.show("Training with and without the flagged rows")
+        summary = summarise_labels(audit)
+        files.write_output(append_issues(audit, summary), source)
         if report is not None:
-            write_labels(summary, source.frame, report, embed=embed.value)
-    tell(summary, notes, as_json=as_json, top=top, written=files.paths)
+            from eosparse.report.html import write_label_report
 
-
-def audited(
-    source: TableFile,
-    columns: list[Column],
-    target: str,
-    missing: Any,
-    task: Task,
-    fdr: float,
-) -> tuple[Audit, list[str]]:
-    """Judge the labels of a table; return also what was assumed."""
-    from dataclasses import replace
-
-    from eosparse import find_label_issues
-    from eosparse.report.labels import Audit, default_learner
-    from eosparse.tables import as_numbers
-
-    has_label = source.frame[target].notna().to_numpy(copy=True)
-    said = []
-    if not has_label.all():
-        said.append(f"{np.count_nonzero(~has_label)} rows without a label were left out.")
-    labelled = source.frame[has_label]
-    is_regression = _is_regression(labelled[target], task)
-    said.append(f"{target} was taken for {'a number to predict' if is_regression else 'classes'}.")
-    features = as_numbers(labelled, columns, missing=missing, indicate=True)
-    given = _labels(labelled[target], is_regression)[features.is_kept]
-    # Rows keep their numbers in the whole table.
-    has_label[has_label] = features.is_kept
-    features = replace(features, is_kept=has_label)
-    learner = default_learner(is_regression)
-    issues = find_label_issues(features.values, given, learner, fdr=fdr)
-    return Audit(source, columns, features, given, issues, is_regression, fdr), said
-
-
-def _is_regression(cells: pd.Series[Any], task: Task) -> bool:
-    from eosparse.fitting.targets import is_regression_target
-
-    return is_regression_target(cells) if task is Task.auto else task is Task.regression
-
-
-def _labels(cells: pd.Series[Any], is_regression: bool) -> Any:
-    from eosparse.tables import TableError
-
-    if is_regression:
-        try:
-            return cells.to_numpy(dtype=np.float64)
-        except ValueError as error:
-            raise TableError(f"column {cells.name!r} is no number to predict: {error}") from None
-    return cells.astype(str).to_numpy(dtype=object).astype(str)
+            write_label_report(add_notes(summary, notes), source.frame, report, embed=embed.value)
+    print_summary(add_notes(summary, notes), as_json=as_json, top=top, written=files.paths)

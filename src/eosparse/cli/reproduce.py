@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import eosparse
-from eosparse.cli.extras import bench_needed
-from eosparse.cli.progress import shown_progress
+from eosparse.cli.extras import require_bench_extra
+from eosparse.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from eosparse.comparison.data_folder import DataFolder
@@ -47,7 +47,7 @@ def reproduce(
     Every finished unit is kept at once: stopped or killed, the same command goes on. Ctrl-C writes
     what there is.
     """
-    with bench_needed():
+    with require_bench_extra():
         import filelock  # noqa: F401  # asked for now, not after an hour
         import matplotlib  # noqa: F401
         import pebble  # noqa: F401
@@ -88,7 +88,7 @@ def _ran(grids: list[Grid], plan: Plan, store: Store, workers: int) -> bool:
     from eosparse.comparison.units import run_grids
 
     try:
-        with shown_progress() as observe:
+        with show_progress() as observe:
             run_grids(grids, plan, store, workers, observe)
     except KeyboardInterrupt:
         return True

@@ -1,72 +1,53 @@
-"""``eosparse score``: judge a table by a model made of another."""
+"""``eosparse score``: score a table with a saved model."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from eosparse.cli import table_options as options
-from eosparse.cli.printing import tell
-from eosparse.cli.progress import Waiting
-
-if TYPE_CHECKING:
-    from eosparse.tables import Column, TableFile
-    from eosparse.tables.models import SavedModel
+from eosparse.cli.printing import add_notes, print_summary
+from eosparse.cli.progress import StatusLine
 
 
 def score(
-    model: Annotated[Path, typer.Argument(help="File that eosparse detect --save-model wrote.")],
+    model: Annotated[Path, typer.Argument(help="Model saved by eosparse detect --save-model.")],
     table: options.Source,
     missing: options.MissingOption = options.Missing.error,
     level: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="Flag p-values below it, not beyond the model's cut."),
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Flag p-values below this level; by default, use the model's cut.",
+        ),
     ] = None,
     output: options.OutputOption = None,
     as_json: options.JsonOption = False,
     top: options.TopOption = 20,
     force: options.ForceOption = False,
 ) -> None:
-    """Judge the rows of a table by a model made of another one.
+    """Find the rows of a table that do not belong, with a model fitted to another table.
 
-    Exit codes: 0 done, 2 wrong use or a table that cannot be used, 130 stopped.
+    Exit codes: 0 success, 2 usage error or unusable table, 130 interrupted.
     """
-    from eosparse.report.detection import judged_by_model
-    from eosparse.tables import as_numbers, read_table
-    from eosparse.tables.models import load
+    from eosparse.tables import encode_table, read_table
+    from eosparse.tables.detection import append_scores, score_new_rows, summarise_scoring
+    from eosparse.tables.models import load_model
 
-    files = options.Files(output, force=force)
-    with options.told() as notes, Waiting() as waiting:
-        files.check_free()
-        waiting.says("reading")
-        saved, source = load(model), read_table(table)
-        columns = matching(saved, source)
-        waiting.says(f"judging {len(source.frame):,} rows")
-        numbers = as_numbers(source.frame, columns, missing=missing.value, encoding=saved.encoding)
-        summary, judged = judged_by_model(source, columns, numbers, saved.detector, level)
-        files.write(judged, source)
-    tell(summary, notes, as_json=as_json, top=top, written=files.paths)
-
-
-def matching(saved: SavedModel, table: TableFile) -> list[Column]:
-    """Return the model's columns, in the table's order; an error names those that are missing."""
-    from eosparse.tables import Column, Role
-    from eosparse.tables.models import ModelError
-
-    names = [str(name) for name in table.frame.columns]
-    lacking = [c.name for c in saved.columns if c.role.is_used and c.name not in names]
-    if lacking:
-        shown = ", ".join(repr(name) for name in lacking[:8])
-        raise ModelError(f"{table.name} lacks columns that the model was made of: {shown}.")
-    known = {column.name: column for column in saved.columns}
-    new = Column("", Role.IGNORED, "the model does not know it")
-    found = []
-    for name in names:
-        column = known.get(name, new)
-        n_missing = int(table.frame[name].isna().sum())
-        found.append(Column(name, column.role, column.why, n_missing))
-    # The model's own order is that of its numbers.
-    order = {column.name: i for i, column in enumerate(saved.columns)}
-    return sorted(found, key=lambda column: order.get(column.name, len(order)))
+    files = options.OutputFiles(output, force=force)
+    with options.handle_errors() as notes, StatusLine() as status:
+        files.check()
+        status.show("Reading the table")
+        saved, source = load_model(model), read_table(table)
+        columns = saved.match_columns(source)
+        status.show(f"Scoring {len(source.frame):,} rows")
+        numbers = encode_table(
+            source.frame, columns, missing=missing.value, encoding=saved.encoding
+        )
+        scored = score_new_rows(source, columns, numbers, saved.detector, level)
+        summary = summarise_scoring(scored, level)
+        files.write_output(append_scores(scored, summary), source)
+    print_summary(add_notes(summary, notes), as_json=as_json, top=top, written=files.paths)

@@ -1,4 +1,4 @@
-"""What commands on tables share: their options, the table they choose, the files they write."""
+"""What the commands on tables share: options, the table they read, the files they write."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eosparse.core import CollapseError
-from eosparse.tables import Column, TableFile, read_table, recognised, write_table
-from eosparse.tables.reading import kind_of
-from eosparse.tables.writing import check_free
-
 if TYPE_CHECKING:
     import pandas as pd
 
-WRONG_USE, NO_ANSWER, INTERRUPTED = 2, 3, 130
+    from eosparse.tables import Column, TableFile
+
+USAGE_ERROR, NO_RESULT, INTERRUPTED = 2, 3, 130
 
 
 class Missing(StrEnum):
-    """What to do with gaps."""
+    """How to handle missing values."""
 
     error = "error"
     drop = "drop"
@@ -32,7 +29,7 @@ class Missing(StrEnum):
 
 
 class Embed(StrEnum):
-    """Rows whose cells a report holds."""
+    """Rows whose cells a report contains."""
 
     flagged = "flagged"
     all = "all"
@@ -40,40 +37,51 @@ class Embed(StrEnum):
 
 
 Source = Annotated[
-    str, typer.Argument(help="CSV, TSV, Parquet, Arrow or XLSX file; - for standard input.")
+    str,
+    typer.Argument(
+        help="Table to read: CSV, TSV, Parquet, Arrow or XLSX. Use - for standard input."
+    ),
 ]
 ColumnsOption = Annotated[
-    list[str] | None, typer.Option("--columns", help="Column to use; repeat, or commas between.")
+    list[str] | None,
+    typer.Option("--columns", help="Columns to use, separated by commas. Can be repeated."),
 ]
 IgnoreOption = Annotated[
-    list[str] | None, typer.Option("--ignore", help="Column to leave out; repeat, or commas.")
+    list[str] | None,
+    typer.Option("--ignore", help="Columns to ignore, separated by commas. Can be repeated."),
 ]
-IdOption = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
-MissingOption = Annotated[Missing, typer.Option("--missing", help="What to do with gaps.")]
+IdOption = Annotated[str | None, typer.Option("--id", help="Column that identifies the rows.")]
+MissingOption = Annotated[
+    Missing,
+    typer.Option(
+        "--missing",
+        help="Missing values: stop with an error, drop the rows, or fill in the column's median.",
+    ),
+]
 AlphaOption = Annotated[
-    float | None, typer.Option(help="Regularisation; chosen from the table if not given.")
+    float | None, typer.Option(help="Strength of the regularisation; automatic by default.")
 ]
 FdrOption = Annotated[
-    float, typer.Option(min=0.0, max=1.0, help="Share of false alarms among what is flagged.")
+    float,
+    typer.Option(min=0.0, max=1.0, help="Share of false alarms to accept among flagged rows."),
 ]
 OutputOption = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="Write all rows in their order, with what was found."),
+    Path | None, typer.Option("--output", "-o", help="Write all rows with their scores to a file.")
 ]
 ReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report.")]
-EmbedOption = Annotated[Embed, typer.Option(help="Rows whose cells the report holds.")]
-ModelOption = Annotated[Path | None, typer.Option(help="Keep the model, for eosparse score.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-TopOption = Annotated[int, typer.Option("--top", min=0, help="Rows to print.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+EmbedOption = Annotated[Embed, typer.Option(help="Rows whose cells the report contains.")]
+ModelOption = Annotated[Path | None, typer.Option(help="Save the model for eosparse score.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TopOption = Annotated[int, typer.Option("--top", min=0, help="Number of rows to print.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
-# Beyond so many bytes a file is streamed.
-_MOST_BYTES = 2**30
+# Larger files are streamed: as a data frame they would take several times as much memory.
+_MAX_BYTES_IN_MEMORY = 2**30
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A table, and which of its columns."""
+class TableSelection:
+    """A table, and what you said about its columns."""
 
     table: str
     columns: list[str] | None = None
@@ -83,38 +91,42 @@ class Chosen:
 
     @property
     def is_streamed(self) -> bool:
-        """Whether the table is too large to be held: a folder, or a file beyond a gigabyte."""
+        """Whether the table is too large for memory: a folder, or a file above a gigabyte."""
         path = Path(self.table)
-        return path.is_dir() or (path.is_file() and path.stat().st_size > _MOST_BYTES)
+        return path.is_dir() or (path.is_file() and path.stat().st_size > _MAX_BYTES_IN_MEMORY)
 
-    def opened(self) -> tuple[TableFile, list[Column]]:
-        """Read the table, and tell what its columns are."""
+    def read(self) -> tuple[TableFile, list[Column]]:
+        """Read the table, and recognise its columns."""
+        from eosparse.tables import read_table
+
         table = read_table(self.table)
-        return table, self.recognised(table.frame)
+        return table, self.recognise(table.frame)
 
-    def recognised(self, frame: pd.DataFrame) -> list[Column]:
-        """Tell what the columns of the table, or of a part of it, are."""
-        known = [str(name) for name in frame.columns]
-        return recognised(
+    def recognise(self, frame: pd.DataFrame) -> list[Column]:
+        """Recognise the columns of the table from all of its rows or some of them."""
+        from eosparse.tables import recognise_columns
+
+        known = {str(name) for name in frame.columns}
+        return recognise_columns(
             frame,
-            only=_split(self.columns, known),
-            ignore=_split(self.ignore, known),
+            only=_split_names(self.columns, known),
+            ignore=_split_names(self.ignore, known),
             identifier=self.identifier,
             target=self.target,
         )
 
 
-def _split(names: list[str] | None, known: list[str]) -> tuple[str, ...]:
-    """Split at commas, unless a column has that very name."""
-    found: list[str] = []
+def _split_names(names: list[str] | None, known: set[str]) -> tuple[str, ...]:
+    """Split names at commas, unless the comma belongs to the name of a column."""
+    split: list[str] = []
     for name in names or ():
-        found += [name] if name in known else [part.strip() for part in name.split(",")]
-    return tuple(found)
+        split += [name] if name in known else [part.strip() for part in name.split(",")]
+    return tuple(split)
 
 
 @dataclass(frozen=True)
-class Files:
-    """Files to write."""
+class OutputFiles:
+    """The files that a command writes."""
 
     output: Path | None = None
     report: Path | None = None
@@ -123,33 +135,33 @@ class Files:
 
     @property
     def paths(self) -> list[Path]:
-        """Those that were asked for."""
+        """Those that were requested."""
         return [path for path in (self.output, self.report, self.model) if path is not None]
 
-    def check_free(self) -> None:
-        """Refuse to replace files before anything is done."""
+    def check(self) -> None:
+        """Raise an error if a file cannot be written, before any work is done."""
+        if not self.paths:
+            return
+        from eosparse.rows.formats import find_format
+        from eosparse.tables.writing import check_writable
+
         for path in self.paths:
-            check_free(path, force=self.force)
+            check_writable(path, force=self.force)
         if self.output is not None:
-            kind_of(self.output)
+            find_format(self.output)
 
-    def write(self, judged: pd.DataFrame, like: TableFile) -> None:
-        """Write a table as the one it was made of is written."""
+    def write_output(self, scores: pd.DataFrame, source: TableFile) -> None:
+        """Write the scores, if requested, with the separators of the source."""
+        from eosparse.tables import write_table
+
         if self.output is not None:
-            marks = {"separator": like.separator, "decimal": like.decimal}
-            write_table(judged, self.output, **marks, force=self.force)
-
-
-def taken(notes: list[str]) -> list[str]:
-    """Return the warnings so far, and forget them."""
-    now = notes.copy()
-    notes.clear()
-    return now
+            marks = {"separator": source.separator, "decimal": source.decimal}
+            write_table(scores, self.output, **marks, force=self.force)
 
 
 @contextmanager
-def told() -> Iterator[list[str]]:
-    """Turn what goes wrong into a message and an exit code; yields a list that warnings fill."""
+def handle_errors() -> Iterator[list[str]]:
+    """Turn errors into a message and an exit code; yield a list that collects warnings."""
     notes: list[str] = []
     try:
         with warnings.catch_warnings():
@@ -158,12 +170,12 @@ def told() -> Iterator[list[str]]:
             warnings.simplefilter("ignore", FutureWarning)
             warnings.showwarning = lambda message, *_: notes.append(str(message))
             yield notes
-    except CollapseError as error:
-        typer.echo(f"There is no answer: {error}", err=True)
-        raise typer.Exit(NO_ANSWER) from None
-    except ValueError as error:  # TableError is one
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(WRONG_USE) from None
+    except ValueError as error:  # TableError and CollapseError among them
+        from eosparse.core import CollapseError
+
+        is_collapse = isinstance(error, CollapseError)
+        typer.echo(f"{'No result' if is_collapse else 'Error'}: {error}", err=True)
+        raise typer.Exit(NO_RESULT if is_collapse else USAGE_ERROR) from None
     except KeyboardInterrupt:
-        typer.echo("Stopped; nothing was written.", err=True)
+        typer.echo("Interrupted. Nothing was written.", err=True)
         raise typer.Exit(INTERRUPTED) from None

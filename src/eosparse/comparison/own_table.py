@@ -18,7 +18,7 @@ from eosparse.comparison.store import Store
 from eosparse.comparison.tables import table
 from eosparse.comparison.units import Observer, run_grids
 from eosparse.core import BoolArray, FloatArray
-from eosparse.tables import Column, Role, TableError, read_table, recognised
+from eosparse.tables import Column, Role, TableError, read_table, recognise_columns
 
 _TRUE = {"1", "1.0", "true", "yes", "outlier", "anomaly"}
 _FALSE = {"0", "0.0", "false", "no", "inlier", "normal"}
@@ -43,7 +43,7 @@ def read(
             known = ", ".join(map(repr, contents.columns[:20]))
             raise TableError(f"{path} has no column {column!r}; it has {known}.")
     is_outlier = _truth(contents[truth], truth, outlier)
-    columns = recognised(contents, ignore=ignore, target=truth)
+    columns = recognise_columns(contents, ignore=ignore, target=truth)
     used = [column.name for column in columns if _is_number(column, contents)]
     left_out = [
         f"{column.name!r} ({column.role})"

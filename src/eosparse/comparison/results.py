@@ -20,7 +20,7 @@ from eosparse.comparison.measures import MEASURES
 from eosparse.comparison.panels import PANELS, grids_of
 from eosparse.comparison.store import Row
 from eosparse.comparison.tables import crossed, frame, markdown, table, weights_table
-from eosparse.tables.writing import write_text
+from eosparse.rows.whole_file import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

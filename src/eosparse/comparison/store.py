@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eosparse.tables.writing import write_text
+from eosparse.rows.whole_file import write_text
 
 Row = dict[str, Any]
 

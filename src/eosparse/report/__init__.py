@@ -1,1 +1,1 @@
-"""One summary of what was found, shown in several ways: text, JSON, HTML."""
+"""Render a summary as text, JSON or HTML; nothing is computed here."""

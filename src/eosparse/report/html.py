@@ -1,196 +1,195 @@
-"""The summary as one HTML file: no network, nothing of the table is ever markup."""
+"""A summary as one HTML file that loads nothing and in which no cell of the table is markup."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from eosparse.report.detection import Summary, shown
-from eosparse.report.text import headline, label_headline, quality_line
-from eosparse.tables.columns import HOLDS_NUMBERS
-from eosparse.tables.writing import write_text
+from eosparse.report.json import render_json
+from eosparse.report.text import format_headline, format_quality
+from eosparse.rows.whole_file import write_text
+from eosparse.tables.columns import PLAIN_NUMBERS, Column, Role
+from eosparse.tables.outlier_map import OutlierMap
+from eosparse.tables.reasons import format_cell
+from eosparse.tables.summary import (
+    DetectionSummary,
+    FlaggedLabel,
+    FlaggedRow,
+    LabelSummary,
+    Summary,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
-    from jinja2 import Environment
 
 Embed = Literal["flagged", "all", "none"]
-EMBED: tuple[Embed, ...] = ("flagged", "all", "none")
-# So many rows can be listed and searched, and keep the file small.
-_MOST_LISTED = 2000
-_CELL_LENGTH = 80
-# Of wider tables, the columns that are more than numbers or explain a row are shown.
-_MOST_COLUMNS = 200
-_USED_AS = {"number": "numbers", "category": "kinds of rows", "target": "labels"}
+# This many rows can be listed and searched while the file stays small.
+_MAX_LISTED = 2000
+_MAX_CELL_LENGTH = 80
+# Of wider tables, only the columns that are not plain numbers or explain a row are listed.
+_MAX_COLUMNS = 200
+_USED_AS = {Role.NUMBER: "number", Role.CATEGORY: "category", Role.TARGET: "labels"}
+_EMBEDDED = {
+    "flagged": "Of the table, this file contains only the cells of flagged rows.",
+    "all": "This file contains the cells of the whole table.",
+    "none": "This file contains no cells of the table other than labels.",
+}
+# Cells in the description of a column, such as those that are not numbers.
+_QUOTED_CELL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
 
-def write_detection(
-    summary: Summary, pictures: Summary, frame: pd.DataFrame, path: Path, *, embed: Embed
+def write_detection_report(
+    summary: DetectionSummary,
+    outlier_map: OutlierMap,
+    frame: pd.DataFrame,
+    path: Path,
+    *,
+    embed: Embed,
 ) -> None:
     """Write the report of a detection.
 
     Parameters
     ----------
-    summary, pictures : dict
-        From `eosparse.report.detection`.
+    summary : DetectionSummary
+        What was found.
+    outlier_map : OutlierMap
+        The points of its pictures.
     frame : DataFrame
         The table.
     path : Path
-        File; it appears when it is complete.
+        The file, which is written completely or not at all.
     embed : {"flagged", "all", "none"}
-        Rows whose cells go into the file. With "none" there are no values of the table in it, only
-        row numbers and names of columns.
+        Rows whose cells the file contains. With "none" it contains row numbers, names of columns,
+        and labels.
     """
-    listed = summary["flagged"][:_MOST_LISTED]
-    data = {
-        "kind": summary["kind"],
-        "flagged": listed if embed != "none" else [_without_values(row) for row in listed],
-        "model": summary["model"],
-        "map": pictures,
-        **_cells(frame, summary, listed, embed),
-    }
-    context = {
-        "n_flagged": summary["n_flagged"],
-        "n_used": summary["table"]["n_used"],
-        "n_listed": len(listed),
-        "model": summary["model"],
-        "map": pictures,
-    }
-    title = f"Which rows of {summary['table']['name']} do not belong"
-    text = render("detection.html.j2", title, headline(summary), summary, data, context, embed)
-    write_text(path, text)
+    title = f"Which rows of {summary.table.name} do not belong"
+    extra = {"model": summary.model, "map": outlier_map}
+    write_text(path, _render("detection.html.j2", title, summary, frame, embed, extra, extra))
 
 
-def write_labels(summary: Summary, frame: pd.DataFrame, path: Path, *, embed: Embed) -> None:
-    """Write the report of an audit of labels; parameters as for `write_detection`."""
-    listed = summary["flagged"][:_MOST_LISTED]
-    data = {
-        "kind": "labels",
-        "flagged": listed if embed != "none" else [_without_values(row) for row in listed],
-        **_cells(frame, summary, listed, embed),
-    }
-    context = {
-        "n_flagged": summary["n_flagged"],
-        "n_used": summary["table"]["n_used"],
-        "n_listed": len(listed),
-        "fdr": summary["model"]["fdr"],
-        "target": summary["target"],
-        "task": summary["task"],
-        "noise_rates": summary["noise_rates"],
-        "matrix": summary["matrix"],
-        "quality": summary["quality"],
-        "quality_said": quality_line(summary),
-    }
-    title = f"Which labels of {summary['table']['name']} are wrong"
-    said = label_headline(summary)
-    write_text(path, render("labels.html.j2", title, said, summary, data, context, embed))
+def write_label_report(
+    summary: LabelSummary, frame: pd.DataFrame, path: Path, *, embed: Embed
+) -> None:
+    """Write the report of a label audit; parameters as for `write_detection_report`."""
+    title = f"Which labels of {summary.table.name} are wrong"
+    context = {"quality_text": format_quality(summary.quality)}
+    write_text(path, _render("labels.html.j2", title, summary, frame, embed, {}, context))
 
 
-def render(
+def _render(
     template: str,
     title: str,
-    said: str,
     summary: Summary,
-    data: Summary,
-    context: Summary,
+    frame: pd.DataFrame,
     embed: Embed,
+    extra_data: dict[str, Any],
+    context: dict[str, Any],
 ) -> str:
-    """Return a report as text."""
-    js = _resource("report.js")
-    digest = base64.b64encode(hashlib.sha256(js.encode()).digest()).decode()
-    environment = _environment()
-    markup = environment.filters["safe"]
-    columns = _shown_columns(summary)
+    """Render a template with a summary; `extra_data` goes to the script of the page as well."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FunctionLoader(_read_resource), autoescape=True, undefined=StrictUndefined
+    )
+    columns = _choose_columns(summary)
+    listed: list[FlaggedRow | FlaggedLabel] = [*summary.flagged[:_MAX_LISTED]]
+    if embed == "none":
+        columns = [replace(column, why=_QUOTED_CELL.sub("…", column.why)) for column in columns]
+        listed = [_withhold_values(row) for row in listed]
+    data = {
+        "kind": summary.kind,
+        "flagged": listed,
+        **extra_data,
+        **_embed_cells(frame, summary, columns, listed, embed),
+    }
+    script = _read_resource("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.get_template(template).render(
         title=title,
-        headline=said,
-        notes=summary["notes"],
-        columns=[
-            column | {"used_as": _USED_AS.get(column["role"], f"not used ({column['role']})")}
-            for column in columns
-        ],
-        n_more_columns=len(summary["columns"]) - len(columns),
+        headline=format_headline(summary),
+        summary=summary,
+        n_listed=len(listed),
+        columns=columns,
+        used_as={c.name: _USED_AS.get(c.role, f"not used ({c.role})") for c in columns},
         usual=data["usual"],
-        table_said=_table_said(summary),
-        embedded_said=_embedded_said(embed),
-        version=summary["eosparse"],
+        table_text=_format_table(summary),
+        embedded_text=_EMBEDDED[embed],
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        css=markup(_resource("report.css")),
-        js=markup(js),
+        css=Markup(_read_resource("report.css")),
+        js=Markup(script),
         script_hash=f"sha256-{digest}",
-        data=markup(inert_json(data)),
+        data=Markup(render_inert_json(data)),
         **context,
     )
 
 
-def _shown_columns(summary: Summary) -> list[Summary]:
-    """Return all columns; of a wide table those that say most, in the table's order."""
-    columns: list[Summary] = summary["columns"]
-    if len(columns) <= _MOST_COLUMNS:
-        return columns
-    named = {reason["column"] for row in summary["flagged"] for reason in row["reasons"]}
-    order = sorted(columns, key=lambda c: (c["why"] == HOLDS_NUMBERS, c["name"] not in named))
-    chosen = {column["name"] for column in order[:_MOST_COLUMNS]}
-    return [column for column in columns if column["name"] in chosen]
+def _read_resource(name: str) -> str:
+    return (files("eosparse.report") / "templates" / name).read_text(encoding="utf-8")
 
 
-def inert_json(data: Any) -> str:
-    """Return JSON that cannot end the script element it stands in."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+def render_inert_json(data: Any) -> str:
+    """Return JSON that cannot end the script element it stands in.
+
+    Examples
+    --------
+    >>> print(render_inert_json({"x": "</script>"}))
+    {"x":"\\u003c/script\\u003e"}
+    """
+    text = render_json(data, separators=(",", ":"), allow_nan=False)
     for mark in "<>&\u2028\u2029":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return text
 
 
-def _environment() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    return Environment(loader=FunctionLoader(_resource), autoescape=True, undefined=StrictUndefined)
-
-
-def _resource(name: str) -> str:
-    return (files("eosparse.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _table_said(summary: Summary) -> str:
-    table = summary["table"]
-    used = [c["name"] for c in summary["columns"] if c["role"] == "number"]
-    said = f"{table['n_rows']:,} rows and {len(summary['columns'])} columns, {len(used)} used."
-    if table["n_used"] < table["n_rows"]:
-        said += f" {table['n_rows'] - table['n_used']:,} rows with gaps were left out."
-    return said
+def _choose_columns(summary: Summary) -> list[Column]:
+    """Return all columns, or of a wide table the most informative ones, in the table's order."""
+    columns = list(summary.columns)
+    if len(columns) <= _MAX_COLUMNS:
+        return columns
+    explaining = {reason.column for row in summary.flagged for reason in row.reasons}
+    order = sorted(columns, key=lambda c: (c.why == PLAIN_NUMBERS, c.name not in explaining))
+    chosen = {column.name for column in order[:_MAX_COLUMNS]}
+    return [column for column in columns if column.name in chosen]
 
 
-def _embedded_said(embed: Embed) -> str:
-    return {
-        "flagged": "Of the table, this file holds the cells of flagged rows only.",
-        "all": "This file holds the cells of the whole table.",
-        "none": "This file holds no cells of the table, only row numbers and names of columns.",
-    }[embed]
+def _format_table(summary: Summary) -> str:
+    table = summary.table
+    n_used = sum(column.role is Role.NUMBER for column in summary.columns)
+    text = f"{table.n_rows:,} rows and {len(summary.columns)} columns, {n_used} used as numbers."
+    if table.n_used < table.n_rows:
+        text += f" {table.n_rows - table.n_used:,} rows with missing values were left out."
+    return text
 
 
-def _without_values(row: Summary) -> Summary:
-    reasons = [reason | {"value": None} for reason in row["reasons"]]
-    return row | {"id": None, "reasons": reasons}
+def _withhold_values(row: FlaggedRow | FlaggedLabel) -> FlaggedRow | FlaggedLabel:
+    reasons = tuple(replace(reason, value=None) for reason in row.reasons)
+    return replace(row, id=None, reasons=reasons)
 
 
-def _cells(frame: pd.DataFrame, summary: Summary, listed: list[Summary], embed: Embed) -> Summary:
-    """Return cells as text, by row number, and what is usual."""
+def _embed_cells(
+    frame: pd.DataFrame,
+    summary: Summary,
+    columns: list[Column],
+    listed: Sequence[FlaggedRow | FlaggedLabel],
+    embed: Embed,
+) -> dict[str, Any]:
+    """Return cells as text by row number, the names of their columns, and the usual values."""
     if embed == "none":
         return {"cells": {}, "cell_names": [], "usual": {}}
-    frame = frame[[column["name"] for column in _shown_columns(summary)]]
-    rows = range(len(frame)) if embed == "all" else [row["row"] - 1 for row in listed]
-    chosen = frame.iloc[np.asarray(rows, dtype=int)]
+    names = [column.name for column in columns]
+    rows = list(range(len(frame))) if embed == "all" else [row.row - 1 for row in listed]
+    lines = frame[names].iloc[rows].itertuples(index=False, name=None)
     cells = {
-        str(row + 1): [shown(value, _CELL_LENGTH) for value in line]
-        for row, line in zip(rows, chosen.itertuples(index=False, name=None), strict=True)
+        str(row + 1): [format_cell(value, _MAX_CELL_LENGTH) for value in line]
+        for row, line in zip(rows, lines, strict=True)
     }
-    usual = {name: said for name, said in summary["usual"].items() if name in frame.columns}
-    return {"cells": cells, "cell_names": list(frame.columns), "usual": usual}
+    usual = {name: text for name, text in summary.usual.items() if name in names}
+    return {"cells": cells, "cell_names": names, "usual": usual}

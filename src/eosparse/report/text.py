@@ -1,91 +1,124 @@
-"""A summary as lines for a terminal, in plain words."""
+"""A summary as text for a terminal."""
 
 from __future__ import annotations
 
-from eosparse.report.detection import Summary
-from eosparse.tables.columns import HOLDS_NUMBERS
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from eosparse.tables.columns import PLAIN_NUMBERS, Column, Role
+from eosparse.tables.reasons import format_reasons
+from eosparse.tables.summary import (
+    DetectionSummary,
+    LabelSummary,
+    ModelSummary,
+    Quality,
+    Summary,
+)
 
 
-def headline(summary: Summary) -> str:
-    """Say in one sentence what was found, and how sure that is."""
-    table, model, count = summary["table"], summary["model"], summary["n_flagged"]
-    rows = f"{table['n_used']:,} rows of {table['name']}"
+def format_headline(summary: Summary) -> str:
+    """Return the result in one or two sentences."""
+    table, count, fdr = summary.table, summary.n_flagged, summary.model.fdr
+    share = f"{count / table.n_used:.2%}"
+    if isinstance(summary, LabelSummary):
+        labels = f"{table.n_used:,} labels in column {summary.target} of {table.name}"
+        if count == 0:
+            return f"None of the {labels} is probably wrong."
+        are = "is" if count == 1 else "are"
+        return (
+            f"{count:,} of {labels} {are} probably wrong ({share}). About {fdr:.0%} of these may "
+            "be right after all."
+        )
+    rows = f"{table.n_used:,} rows in {table.name}"
     if count == 0:
-        return f"None of the {rows} stands out (false-discovery rate {model['fdr']:g})."
-    share = count / table["n_used"]
-    wrong = model["fdr"] * count
-    expected = "fewer than one" if wrong < 1 else f"about {wrong:.0f}"
-    are = "row does" if count == 1 else "rows do"
+        return f"None of the {rows} stands out (false-discovery rate {fdr:g})."
+    n_false = round(fdr * count)
+    expected = f"about {n_false}" if fdr * count >= 1 else "fewer than one"
+    alarms = "false alarms" if n_false > 1 else "a false alarm"
     return (
-        f"{count:,} {are} not belong, {share:.2%} of the {rows}. Of these {expected} should be a "
-        f"false alarm (false-discovery rate {model['fdr']:g})."
+        f"{count:,} of {rows} {'does' if count == 1 else 'do'} not belong ({share}). Expect "
+        f"{expected} of these to be {alarms} (false-discovery rate {fdr:g})."
     )
 
 
-def label_headline(summary: Summary) -> str:
-    """Say in one sentence how many labels are probably wrong."""
-    table, count = summary["table"], summary["n_flagged"]
-    of = f"of the {table['n_used']:,} rows of {table['name']}"
-    if count == 0:
-        return f"No label in {summary['target']} {of} is probably wrong."
-    are = "label is" if count == 1 else "labels are"
+def format_details(summary: Summary) -> list[str]:
+    """Return sentences on the model and on the columns."""
+    if isinstance(summary, LabelSummary):
+        lines = [_format_noise_rates(summary.noise_rates), format_quality(summary.quality)]
+        use_of_categories = "Used as categories"
+    else:
+        lines = [format_model(summary.model)]
+        use_of_categories = "Compared within categories"
+    groups = {
+        "Not used": [c for c in summary.columns if not (c.role.is_used or c.role is Role.TARGET)],
+        "Read as numbers": [
+            c for c in summary.columns if c.role is Role.NUMBER and c.why != PLAIN_NUMBERS
+        ],
+        use_of_categories: [c for c in summary.columns if c.role is Role.CATEGORY],
+    }
+    return lines + [f"{name}: {_format_columns(group)}." for name, group in groups.items() if group]
+
+
+def _format_columns(columns: Sequence[Column], max_columns: int = 10) -> str:
+    shown = ", ".join(f"{column.name} ({column.why})" for column in columns[:max_columns])
+    n_more = len(columns) - max_columns
+    return shown if n_more <= 0 else f"{shown}, and {n_more} more"
+
+
+def format_model(model: ModelSummary) -> str:
+    """Return how the result was reached, in one line."""
+    how = "automatic" if model.is_alpha_chosen else "given"
+    shrunk = f", covariance shrunk by {model.shrinkage:.2g}" if model.shrinkage else ""
+    passes = "1 pass" if model.passes == 1 else f"{model.passes} passes"
+    columns = "1 column" if model.n_columns == 1 else f"{model.n_columns:,} columns"
+    return f"{columns}, alpha={model.alpha:.4g} ({how}){shrunk}, {passes}, {model.status}."
+
+
+def format_quality(quality: Quality) -> str:
+    """Return how a model does with and without the flagged rows, in one sentence."""
+    if quality.score_with is None or quality.score_without is None:
+        return "There are too few rows to compare models with and without the flagged rows."
+    measure = f"{quality.measure[0].upper()}{quality.measure[1:]}"
     return (
-        f"{count:,} {are} probably wrong in {summary['target']}, {count / table['n_used']:.2%} "
-        f"{of} (about {summary['model']['fdr']:.0%} of these may be right)."
+        f"{measure} of a model on held-out rows that are not flagged: {quality.score_with:.3f} "
+        f"trained on all rows, {quality.score_without:.3f} trained without the flagged rows."
     )
 
 
-def quality_line(summary: Summary) -> str:
-    """Say how a model does with and without the doubtful rows."""
-    quality = summary["quality"]
-    if quality["with"] is None or quality["without"] is None:
-        return "How a model does without the doubtful rows cannot be told from so few."
-    return (
-        f"A model's {quality['measure']} on held-out rows that are not doubted: "
-        f"{quality['with']:.3f} learned from all rows, {quality['without']:.3f} without the "
-        "doubtful ones."
-    )
-
-
-def noise_line(summary: Summary) -> str:
-    """Say the share of wrong labels, by class."""
-    rates = summary["noise_rates"]
+def _format_noise_rates(rates: dict[str, float]) -> str:
     if list(rates) == ["all"]:
         return f"Estimated share of wrong labels: {rates['all']:.1%}."
     shown = ", ".join(f"{name} {rate:.1%}" for name, rate in list(rates.items())[:8])
     more = f", and {len(rates) - 8} more classes" if len(rates) > 8 else ""
-    return f"Estimated share of wrong labels by class given: {shown}{more}."
+    return f"Estimated share of wrong labels by class: {shown}{more}."
 
 
-def left_out(summary: Summary) -> list[str]:
-    """Name the columns that were not used, and why; and those that are more than numbers."""
-    unused = [c for c in summary["columns"] if c["role"] not in ("number", "category", "target")]
-    encoded = [c for c in summary["columns"] if c["role"] == "category"]
-    mended = [c for c in summary["columns"] if c["role"] == "number" and c["why"] != HOLDS_NUMBERS]
-    lines = {
-        "Not used": unused,
-        "Read as numbers": mended,
-        "Rows are compared with their own kind in": encoded,
-    }
-    return [f"{what}: {_listed(columns)}." for what, columns in lines.items() if columns]
+def format_p_value(p: float) -> str:
+    """Return a p-value with two digits.
 
-
-def _listed(columns: list[Summary], most: int = 10) -> str:
-    said = ", ".join(f"{c['name']} ({c['why']})" for c in columns[:most])
-    return said if len(columns) <= most else f"{said}, and {len(columns) - most} more"
-
-
-def model_line(summary: Summary) -> str:
-    """Say how the answer was found."""
-    model = summary["model"]
-    how = "chosen" if model["is_alpha_chosen"] else "given"
-    shrunk = f", covariance shrunk by {model['shrinkage']:.2g}" if model["shrinkage"] else ""
-    return (
-        f"{model['n_columns']:,} columns, alpha={model['alpha']:.4g} ({how}){shrunk}, "
-        f"{model['passes']} pass{'es' * (model['passes'] != 1)}, {model['status']}."
-    )
-
-
-def p_value_text(p: float) -> str:
-    """Return a p-value that can be read."""
+    Examples
+    --------
+    >>> format_p_value(0.000321), format_p_value(0.0)
+    ('3.2e-04', '< 1e-99')
+    """
     return "< 1e-99" if p < 1e-99 else f"{p:.1e}"
+
+
+def format_rows(summary: Summary, top: int) -> dict[str, list[str]]:
+    """Return the first flagged rows as columns of text, by their headings."""
+    cells: dict[str, Callable[[Any], str]] = {"row": lambda r: str(r.row)}
+    if any(row.id for row in summary.flagged[:top]):
+        cells["id"] = lambda r: _shorten(r.id or "")
+    if isinstance(summary, DetectionSummary):
+        cells["p-value"] = lambda r: format_p_value(r.p_value)
+        cells["why (share of the distance)"] = lambda r: format_reasons(r.reasons)
+    else:
+        cells["P(wrong)"] = lambda r: f"{r.probability_wrong:.0%}"
+        cells["given"] = lambda r: _shorten(r.given)
+        cells["suggested"] = lambda r: _shorten(r.suggested)
+        cells["why"] = lambda r: format_reasons(r.reasons)
+    return {name: [cell(row) for row in summary.flagged[:top]] for name, cell in cells.items()}
+
+
+def _shorten(text: str, max_length: int = 24) -> str:
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

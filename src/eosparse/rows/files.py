@@ -1,13 +1,12 @@
 """Rows on disk: Parquet, Arrow and CSV files, streamed block by block.
 
-However large the files, a few batches are in memory at a time. Every batch is checked as it is
-read: numbers without gaps, or an error that says where.
+Only a few batches are in memory at a time, however large the files are. Every batch is checked as
+it is read: a missing or infinite value is an error that names the file and the row.
 """
 
 from __future__ import annotations
 
 import glob
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray, Mergeable
+from eosparse.rows.formats import find_format
 from eosparse.rows.memory import block_rows, block_slices, fold_array
 from eosparse.rows.parallel import fold_in_order, map_in_order, single_threaded_blas
 from eosparse.rows.table import Chain, Table, as_stored
+from eosparse.rows.whole_file import replace_when_complete
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -29,28 +30,23 @@ Part = TypeVar("Part", bound=Mergeable)
 Value = TypeVar("Value")
 Source = str | Path | Sequence[str | Path]
 
-_FORMATS = {
-    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
-    ".ipc": "arrow", ".csv": "csv", ".tsv": "csv", ".gz": "csv",
-}  # fmt: skip
-
 
 def arrow() -> Any:
-    """Return pyarrow, or say how to get it."""
+    """Import pyarrow, or name the extra that installs it."""
     try:
         import pyarrow.csv
         import pyarrow.dataset
         import pyarrow.parquet
     except ImportError as error:
         raise ImportError(
-            "rows on disk are read with pyarrow: pip install 'eosparse[files]'"
+            "Reading rows from disk needs pyarrow: pip install 'eosparse[files]'."
         ) from error
     return pyarrow
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows as they were read, and where they came from."""
+    """Rows as they were read, and where they came from."""
 
     records: RecordBatch
     fragment: Any
@@ -58,7 +54,7 @@ class Batch:
 
     @property
     def file(self) -> str:
-        """The file that they were read from."""
+        """The file the rows were read from."""
         return str(self.fragment.path)
 
 
@@ -71,9 +67,9 @@ class FileRows(Table):
     dataset : pyarrow.dataset.Dataset
         The files.
     columns : tuple of str
-        Columns to use, all numbers.
+        Names of the columns to use; all are numeric.
     weights : str or None
-        Column of prior weights.
+        Name of the column of prior weights.
     prepare : callable
         Applied to each block.
     """
@@ -118,7 +114,7 @@ class FileRows(Table):
 
     @property
     def n_present(self) -> int:
-        """Number of rows that count."""
+        """Number of rows with a positive prior weight."""
         return int(self._totals[0])
 
     @property
@@ -148,7 +144,7 @@ class FileRows(Table):
     def map_batches(
         self, function: Callable[[Batch, FloatArray], Value], others: Sequence[str] = ()
     ) -> Iterator[Value]:
-        """Yield a function of every batch and its prepared rows, in order."""
+        """Apply a function to every batch and its prepared rows; yield the results in order."""
         with single_threaded_blas() as n_threads:
             yield from map_in_order(
                 self.batches(others),
@@ -168,14 +164,16 @@ class FileRows(Table):
         return rows
 
     def check_columns(self, *, chosen: bool) -> None:
-        """All columns must be there, and be numbers."""
+        """Raise an error if a column is missing or not numeric."""
         _check_columns(self.dataset, [*self.columns, *filter(None, [self.weights])], chosen=chosen)
 
     def prepare_with(self, prepare: Callable[[FloatArray], FloatArray]) -> FileRows:
         """Return the same rows, prepared in another way."""
         other = replace(self, prepare=prepare)
         if "_totals" in self.__dict__:
-            other.__dict__["_totals"] = self._totals  # a pass, where there are weights
+            other.__dict__["_totals"] = (
+                self._totals
+            )  # with weights, this takes a pass over the files
         return other
 
     def map(self, function: Callable[[FloatArray], FloatArray]) -> FileRows:
@@ -203,7 +201,7 @@ class FileRows(Table):
         return np.concatenate([np.zeros(0, dtype), *parts])
 
     def take(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return some of the rows that count, by their number among these, with prior weights."""
+        """Return rows and prior weights by their number among the rows of positive weight."""
         found, seen = [], 0
         for batch in self.batches():
             values, prior = self.numbers(batch)
@@ -216,7 +214,7 @@ class FileRows(Table):
         return np.concatenate([v for v, _ in found]), np.concatenate([m for _, m in found])
 
     def batches(self, others: Sequence[str] = ()) -> Iterator[Batch]:
-        """Read the files from first to last, with other columns beside those used."""
+        """Read the files in order; `others` names further columns to read."""
         names = list(dict.fromkeys([*self.columns, *filter(None, [self.weights]), *others]))
         read, seen = _read(self.dataset, names, block_rows(len(names))), dict[str, int]()
         while (item := self._read_or_explain(lambda: next(read, None), others)) is not None:
@@ -236,31 +234,32 @@ class FileRows(Table):
         prior = self._column(batch, self.weights)
         if (prior < 0).any():
             row = int(np.flatnonzero(prior < 0)[0])
-            raise ValueError(f"{self._place(batch, row)}, column {self.weights!r}: negative weight")
+            raise ValueError(f"{self._place(batch, row)}, column {self.weights!r}: "
+                             "the weight is negative.")  # fmt: skip
         return values, prior
 
     def _column(self, batch: Batch, name: str) -> FloatArray:
         records = batch.records.column(name)
         if not _is_number(records.type):
             raise ValueError(
-                f"{batch.file}, column {name!r}: {records.type}, where other files have numbers."
+                f"{batch.file}, column {name!r} holds {records.type}, but other files hold numbers."
             )
         if records.null_count:
             row = int(np.flatnonzero(records.is_null().to_numpy(zero_copy_only=False))[0])
-            raise ValueError(f"{self._place(batch, row)}, column {name!r}: a value is missing. "
-                             "Drop or fill it first.")  # fmt: skip
+            raise ValueError(f"{self._place(batch, row)}, column {name!r}: the value is "
+                             "missing. Drop the row or fill in a value first.")  # fmt: skip
         numbers: FloatArray = records.cast(arrow().float64(), safe=False).to_numpy()
         if not np.isfinite(numbers.sum()) and not np.isfinite(numbers).all():
             row = int(np.flatnonzero(~np.isfinite(numbers))[0])
             raise ValueError(f"{self._place(batch, row)}, column {name!r}: {numbers[row]} is not a "
-                             "finite number. Drop or replace it first.")  # fmt: skip
+                             "finite number. Drop the row or replace the value first.")  # fmt: skip
         return numbers
 
     def _place(self, batch: Batch, row: int) -> str:
-        """Name the file, the row group if it has any, and the row."""
+        """Name the file, its row group if there are any, and the row."""
         number = batch.first_row + row
         if _is_filtered(self.dataset):
-            return f"{batch.file}, row {number} of those that pass the filter"
+            return f"{batch.file}, row {number} of the rows that pass the filter"
         if not hasattr(batch.fragment, "row_groups"):
             return f"{batch.file}, row {number}"
         metadata = batch.fragment.metadata
@@ -280,7 +279,7 @@ class FileRows(Table):
 
 
 def _read(dataset: Dataset, names: list[str], batch_size: int) -> Iterator[tuple[RecordBatch, Any]]:
-    """Read batches, and the fragment, a file, that each comes from."""
+    """Yield batches, each with the fragment (a file) that it comes from."""
     options = {"batch_size": batch_size, "batch_readahead": 2, "fragment_readahead": 1}
     if _is_filtered(dataset):
         for item in dataset.scanner(columns=names, **options).scan_batches():
@@ -301,7 +300,7 @@ def _read(dataset: Dataset, names: list[str], batch_size: int) -> Iterator[tuple
 
 
 def _check_presence(dataset: Dataset, fragment: Any, names: list[str]) -> None:
-    """A column that only some of the files have would be read as missing values."""
+    """Refuse a column that a file lacks: pyarrow would read it as missing values."""
     in_folders = set(arrow().dataset.get_partition_keys(fragment.partition_expression))
     for name in names:
         if name in dataset.schema.names and name not in {
@@ -312,7 +311,7 @@ def _check_presence(dataset: Dataset, fragment: Any, names: list[str]) -> None:
 
 
 def _is_filtered(dataset: Dataset) -> bool:
-    """Whether some rows were left out by `Dataset.filter`, which hides the files."""
+    """Whether `Dataset.filter` was applied, which hides the files."""
     return bool(getattr(dataset, "_scan_options", None))
 
 
@@ -324,45 +323,40 @@ def write_parquet(
     *,
     overwrite: bool = False,
 ) -> Path:
-    """Write columns made from every row beside its keys, or its number, to a Parquet file.
+    """Write columns computed from every row to a Parquet file, next to its keys or row number.
 
-    The file appears when it is complete, or not at all.
+    The file is written completely or not at all.
     """
     output = Path(output)
     if output.exists() and not overwrite:
-        raise FileExistsError(f"{output} exists. Name another file, or pass overwrite=True.")
+        raise FileExistsError(f"{output} already exists. Pass overwrite=True to replace it.")
     schema = rows.dataset.schema
     missing = [key for key in keys if key not in schema.names]
     if missing:
-        raise ValueError(f"no column {missing[0]!r} in the files to take as a key.")
+        raise ValueError(f"The files have no column {missing[0]!r} to use as a key.")
     if str(output.absolute()) in {str(Path(file).absolute()) for file in rows.dataset.files}:
-        raise ValueError(f"{output} is one of the files that are read. Name another file.")
+        raise ValueError(f"{output} is one of the input files. Write to another file.")
     pa = arrow()
 
     def one(batch: Batch, values: FloatArray) -> Any:
         own = {key: batch.records.column(key).cast(schema.field(key).type) for key in keys}
         return own, function(values)
 
-    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
-    writer, seen = None, 0
-    try:
-        for own, made in rows.map_batches(one, keys):
-            size = len(next(iter(made.values())))
-            numbers = {} if keys else {"row": np.arange(seen, seen + size)}
-            table = pa.table({**own, **numbers, **made})
-            writer = writer or pa.parquet.ParquetWriter(partial, table.schema)
-            writer.write_table(table)
-            seen += size
-        if writer is None:
-            raise ValueError("the files have no rows.")
-        writer.close()
-        os.replace(partial, output)
-    finally:
+    with replace_when_complete(output) as partial:
+        writer, seen = None, 0
         try:
+            for own, made in rows.map_batches(one, keys):
+                size = len(next(iter(made.values())))
+                numbers = {} if keys else {"row": np.arange(seen, seen + size)}
+                table = pa.table({**own, **numbers, **made})
+                writer = writer or pa.parquet.ParquetWriter(partial, table.schema)
+                writer.write_table(table)
+                seen += size
+            if writer is None:
+                raise ValueError("the files have no rows.")
+        finally:
             if writer is not None:
                 writer.close()
-        finally:
-            partial.unlink(missing_ok=True)
     return output
 
 
@@ -392,24 +386,25 @@ def open_rows(
     weights: str | None = None,
     partitioning: Any = "hive",
 ) -> FileRows:
-    """Open rows on disk for `EOSDetector`, which never reads more than a few batches at a time.
+    """Open rows on disk for `EOSDetector`, which keeps only a few batches in memory at a time.
 
     Parameters
     ----------
     source : path, glob, folder, list of paths, or pyarrow Dataset
-        Parquet, Arrow (feather, ipc) or CSV (tsv, gz) files; all of one format.
+        Parquet, Arrow (also ``.feather``, ``.ipc``), CSV or TSV files, all of one format. Text
+        files may be compressed (``.gz``, ``.bz2``).
     columns : sequence of str, optional
-        Columns to use. By default all that are in the files; they must be numbers.
+        Columns to use; they must be numeric. By default all columns in the files.
     weights : str, optional
-        Column with prior weights: k equals the same row k times, 0 its absence.
+        Column with prior weights: a weight of k counts the row k times, 0 leaves it out.
     partitioning : str or pyarrow.dataset.Partitioning, default="hive"
-        How the names of folders stand for columns, if `source` is a folder; such columns are used
-        only if named.
+        How the names of subfolders encode columns, if `source` is a folder. Such columns are used
+        only if you list them in `columns`.
 
     Returns
     -------
     FileRows
-        To be given to `EOSDetector.fit` and the scoring methods in place of an array.
+        Pass it to `EOSDetector.fit` and the scoring methods in place of an array.
 
     Examples
     --------
@@ -426,7 +421,7 @@ def open_rows(
     if isinstance(source, (str, Path, list, tuple)):
         dataset = _dataset(source, partitioning)
     if not hasattr(dataset, "files"):
-        raise ValueError(f"a {type(dataset).__name__} has no files: write it to Parquet first.")
+        raise ValueError(f"A {type(dataset).__name__} has no files. Write it to Parquet first.")
     used = tuple(_names_in_files(dataset) if columns is None else columns)
     if columns is None and weights is not None:
         used = tuple(name for name in used if name != weights)
@@ -438,24 +433,24 @@ def open_rows(
 def _dataset(source: Any, partitioning: Any) -> Dataset:
     paths = [source] if isinstance(source, (str, Path)) else list(source)
     files = [file for path in paths for file in _files(str(path))]
-    formats = {_format(file) for file in files}
-    delimiters = {_is_tabbed(file) for file in files}
-    if len(formats) > 1 or len(delimiters) > 1:
-        raise ValueError(f"{source}: files of several formats ({', '.join(sorted(formats))}).")
+    formats = {find_format(file, streamed=True) for file in files}
+    if len(formats) > 1:
+        names = ", ".join(sorted(found.name for found in formats))
+        raise ValueError(f"{source} has files of several formats ({names}). Open them one by one.")
     is_folder = len(paths) == 1 and Path(str(paths[0])).is_dir()
     base = {"partition_base_dir": str(paths[0])} if is_folder else {}
-    kind: Any = formats.pop()
-    pa = arrow()
-    if kind == "csv" and _is_tabbed(files[0]):
-        kind = pa.dataset.CsvFileFormat(pa.csv.ParseOptions(delimiter="\t"))
+    found, pa = formats.pop(), arrow()
+    kind: Any = found.arrow_name
+    if found.separator is not None:
+        kind = pa.dataset.CsvFileFormat(pa.csv.ParseOptions(delimiter=found.separator))
     options = {"format": kind, "partitioning": partitioning if is_folder else None, **base}
     try:
         dataset = pa.dataset.dataset(files, **options)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{files[0]} cannot be read: {error}") from error
-    if dataset.format.default_extname != "csv":
+    if found.separator is None:
         return dataset
-    # The first rows decide about types, and whole numbers may be followed by others.
+    # pyarrow infers types from the first rows; integers there may be followed by decimals.
     fields = [
         pa.field(f.name, pa.float64()) if pa.types.is_integer(f.type) else f for f in dataset.schema
     ]
@@ -463,10 +458,10 @@ def _dataset(source: Any, partitioning: Any) -> Dataset:
 
 
 def _files(path: str) -> list[str]:
-    """Return the files that a path, a folder or a pattern stands for, in order."""
+    """List the files of a path, a folder or a glob pattern, in order."""
     if Path(path).is_dir():
         inside = (file for file in Path(path).rglob("*") if file.is_file())
-        hidden = (".", "_")  # what is not finished, and notes beside the data
+        hidden = (".", "_")  # unfinished files and metadata
         files = [
             str(file)
             for file in inside
@@ -477,23 +472,12 @@ def _files(path: str) -> list[str]:
     else:
         files = glob.glob(path, recursive=True)
     if not files:
-        raise FileNotFoundError(f"no file at {path!r}.")
+        raise FileNotFoundError(f"No file matches {path!r}.")
     return sorted(files)
 
 
-def _is_tabbed(file: str) -> bool:
-    return file.lower().removesuffix(".gz").endswith(".tsv")
-
-
-def _format(file: str) -> str:
-    suffix = Path(file).suffix.lower()
-    if suffix not in _FORMATS:
-        raise ValueError(f"{file}: unknown ending; use one of {', '.join(_FORMATS)}.")
-    return _FORMATS[suffix]
-
-
 def _names_in_files(dataset: Dataset) -> list[str]:
-    """Names of the columns that are in the files, not in the names of folders."""
+    """List the columns stored in the files, without those encoded in folder names."""
     first = None if _is_filtered(dataset) else next(iter(dataset.get_fragments()), None)
     inside = set(dataset.schema.names if first is None else first.physical_schema.names)
     return [name for name in dataset.schema.names if name in inside]
@@ -509,10 +493,10 @@ def _check_columns(dataset: Dataset, names: list[str], *, chosen: bool) -> None:
     missing = [name for name in names if name not in dataset.schema.names]
     if missing:
         raise ValueError(
-            f"no column {missing[0]!r} in the files; there are {', '.join(dataset.schema.names)}."
+            f"The files have no column {missing[0]!r}. They have {', '.join(dataset.schema.names)}."
         )
     for name in names:
         kind = dataset.schema.field(name).type
         if not _is_number(kind):
-            remedy = "Leave it out" if chosen else "Name the columns to use: open_rows(…, columns)"
-            raise ValueError(f"column {name!r} holds {kind}, not numbers. {remedy}.")
+            remedy = "Leave it out" if chosen else "List the columns to use: open_rows(…, columns)"
+            raise ValueError(f"Column {name!r} holds {kind}, not numbers. {remedy}.")

@@ -1,7 +1,7 @@
-"""Tables as people bring them: files of several kinds, with ids, dates, categories and gaps."""
+"""Tables as people bring them: file formats, identifiers, dates, categories, missing values."""
 
-from eosparse.tables.columns import Column, Role, recognised
-from eosparse.tables.numbers import Encoding, MissingValuesError, Numbers, as_numbers
+from eosparse.tables.columns import Column, Role, recognise_columns
+from eosparse.tables.numbers import Encoding, MissingValuesError, Numbers, encode_table
 from eosparse.tables.reading import TableError, TableFile, read_table
 from eosparse.tables.writing import write_table
 
@@ -13,8 +13,8 @@ __all__ = [
     "Role",
     "TableError",
     "TableFile",
-    "as_numbers",
+    "encode_table",
     "read_table",
-    "recognised",
+    "recognise_columns",
     "write_table",
 ]

@@ -1,4 +1,4 @@
-"""Recognise what the columns of a table are, and which can be used as numbers."""
+"""Recognise what the columns of a table hold, and which of them can be used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 
 class Role(StrEnum):
-    """What a column is."""
+    """What a column holds.
+
+    Examples
+    --------
+    >>> from eosparse.tables import Role
+    >>> Role.NUMBER.is_used, Role.DATE.is_used
+    (True, False)
+    """
 
     NUMBER = "number"
     CATEGORY = "category"
@@ -32,24 +39,30 @@ class Role(StrEnum):
 
     @property
     def is_used(self) -> bool:
-        """Whether such columns become numbers."""
+        """Whether columns of this role are used as features."""
         return self in (Role.NUMBER, Role.CATEGORY)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column, what it was taken for, and why.
+    """A column and its role.
 
     Attributes
     ----------
     name : str
         Its name.
     role : Role
-        What it is.
+        What it holds.
     why : str
-        In words for a person.
+        Why it has this role, in words.
     n_missing : int
-        Cells without a value that can be used.
+        Number of cells without a usable value.
+
+    Examples
+    --------
+    >>> from eosparse.tables import Column, Role
+    >>> Column("height", Role.NUMBER, "numbers").n_missing
+    0
     """
 
     name: str
@@ -58,31 +71,33 @@ class Column:
     n_missing: int = 0
 
 
-# More different values than this are not a category that helps.
-_MOST_CATEGORIES = 20
-# A column of numbers may hold so many cells that are none ("?", "not done"): these are gaps.
-_MOST_UNREADABLE = 0.1
+# Text with more distinct values than this is not a useful category.
+_MAX_CATEGORIES = 20
+# Up to this share of cells ("?", "not done") may be unreadable in a column of numbers or dates.
+_MAX_UNREADABLE = 0.1
 _ID_NAME = re.compile(r"(?i:(^|[_\W])(id|uuid|guid))$|(?<=[a-z])I[dD]$")
 _COUNTER_NAME = re.compile(r"(^|[_\W])(key|index|row|nr|no|number)$|^unnamed: 0$", re.I)
 _CODE_NAME = re.compile(r"(^|[_\W])(zip|zip_?code|post(al)?_?code|plz|phone|fax|ssn)$", re.I)
-HOLDS_NUMBERS = "holds numbers"
-_ASKED_FOR, _NAMED_SO = "names the rows", "whole numbers, named as an identifier"
+PLAIN_NUMBERS = "numbers"
+_CHOSEN_BY_USER = "identifies the rows"
+_NAMED_LIKE_ID = "whole numbers, named like an identifier"
 
 
-def name_of_rows(columns: list[Column]) -> str | None:
-    """Return the column that names the rows: the one asked for, or else one that tells them apart.
+def find_identifier(columns: list[Column]) -> str | None:
+    """Find the column that identifies the rows: the one you chose, or one with distinct values.
 
     Examples
     --------
-    >>> name_of_rows([Column("height", Role.NUMBER, "holds numbers")])
+    >>> find_identifier([Column("id", Role.IDENTIFIER, "a different text in each row")])
+    'id'
     """
-    named = [column for column in columns if column.role is Role.IDENTIFIER]
-    asked = [column for column in named if column.why == _ASKED_FOR]
-    distinct = [column for column in named if column.why != _NAMED_SO]
-    return next((column.name for column in (*asked, *distinct, *named)), None)
+    candidates = [column for column in columns if column.role is Role.IDENTIFIER]
+    chosen = [column for column in candidates if column.why == _CHOSEN_BY_USER]
+    distinct = [column for column in candidates if column.why != _NAMED_LIKE_ID]
+    return next((column.name for column in (*chosen, *distinct, *candidates)), None)
 
 
-def recognised(
+def recognise_columns(
     frame: pd.DataFrame,
     *,
     only: tuple[str, ...] = (),
@@ -90,92 +105,97 @@ def recognised(
     identifier: str | None = None,
     target: str | None = None,
 ) -> list[Column]:
-    """Tell the role of every column of a table.
+    """Recognise the role of every column of a table.
 
     Parameters
     ----------
     frame : DataFrame
         The table.
     only : tuple of str
-        Columns to use; others are ignored. A column named here is used even if it looks like an
-        identifier.
+        Columns to use; all others are ignored. Numbers listed here are used even if they look like
+        an identifier.
     ignore : tuple of str
-        Columns to leave out.
+        Columns to ignore.
     identifier : str, optional
-        The column that names the rows.
+        The column that identifies the rows.
     target : str, optional
-        The column with labels.
+        The column with the labels.
 
     Returns
     -------
     list of Column
-        In the table's order.
+        In the order of the table.
+
+    Raises
+    ------
+    TableError
+        If the table lacks one of the columns.
 
     Examples
     --------
     >>> import pandas as pd
+    >>> from eosparse.tables import recognise_columns
     >>> table = pd.DataFrame({"id": [1, 2, 3], "height": [1.8, 1.7, 1.9]})
-    >>> [(column.name, column.role.value) for column in recognised(table)]
+    >>> [(column.name, column.role.value) for column in recognise_columns(table)]
     [('id', 'identifier'), ('height', 'number')]
     """
     names = [str(name) for name in frame.columns]
-    asked = [name for name in (identifier, target) if name is not None]
-    for name in (*only, *ignore, *asked):
+    chosen = [name for name in (identifier, target) if name is not None]
+    for name in (*only, *ignore, *chosen):
         if name not in names:
-            raise TableError(f"there is no column {name!r}; the table has {_listed(names)}.")
-    found = []
+            shown = ", ".join(repr(name) for name in names[:12])
+            more = f", … ({len(names)} in total)" if len(names) > 12 else ""
+            raise TableError(f"The table has no column {name!r}. It has {shown}{more}.")
+    columns = []
     counts = frame.isna().sum().tolist()
     for name, (_, values), n_missing in zip(names, frame.items(), counts, strict=True):
         if name == target:
-            column = Column(name, Role.TARGET, "the labels")
+            column = Column(name, Role.TARGET, "labels")
         elif name == identifier:
-            column = Column(name, Role.IDENTIFIER, _ASKED_FOR)
+            column = Column(name, Role.IDENTIFIER, _CHOSEN_BY_USER)
         elif name in ignore or (only and name not in only):
-            column = Column(name, Role.IGNORED, "left out as asked")
+            column = Column(name, Role.IGNORED, "ignored" if name in ignore else "not selected")
         else:
-            column = _recognised(values, name, is_wanted=name in only)
-        found.append(replace(column, n_missing=column.n_missing + n_missing))
-    return found
+            column = _recognise_column(values, name, is_selected=name in only)
+        columns.append(replace(column, n_missing=column.n_missing + n_missing))
+    return columns
 
 
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:12])
-    return shown if len(names) <= 12 else f"{shown}, … ({len(names)} in all)"
-
-
-def _recognised(values: pd.Series[Any], name: str, *, is_wanted: bool) -> Column:
+def _recognise_column(values: pd.Series[Any], name: str, *, is_selected: bool) -> Column:
     from pandas.api import types
 
     if types.is_datetime64_any_dtype(values) or types.is_timedelta64_dtype(values):
-        return Column(name, Role.DATE, "holds dates")
+        return Column(name, Role.DATE, "dates")
     if types.is_bool_dtype(values) or types.is_numeric_dtype(values):
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        return Column(name, *_role_of_numbers(numbers, name, is_wanted=is_wanted))
+        return Column(name, *_recognise_numbers(numbers, name, is_selected=is_selected))
     counts = values.value_counts(sort=False)
-    counts = counts[counts > 0]  # a category may have no rows
+    counts = counts[counts > 0]  # a pandas category may have no rows
     text = counts.index.to_series().astype(str).reset_index(drop=True)
-    return _recognised_text(text, counts.to_numpy(), name, is_wanted=is_wanted)
+    return _recognise_cells(text, counts.to_numpy(), name, is_selected=is_selected)
 
 
-def _role_of_numbers(numbers: FloatArray, name: str, *, is_wanted: bool) -> tuple[Role, str]:
+def _recognise_numbers(numbers: FloatArray, name: str, *, is_selected: bool) -> tuple[Role, str]:
     present = numbers[np.isfinite(numbers)]
     if not len(present):
-        return Role.EMPTY, "has no values"
+        return Role.EMPTY, "no values"
     if present.min() == present.max():
-        return Role.CONSTANT, f"is always {_short(f'{present[0]:.6g}')}"
-    if is_wanted or (present % 1 != 0).any():
-        return Role.NUMBER, HOLDS_NUMBERS
+        return Role.CONSTANT, f"always {_quote(f'{present[0]:.6g}')}"
+    if is_selected or (present % 1 != 0).any():
+        return Role.NUMBER, PLAIN_NUMBERS
     if _are_compact_dates(present):
-        return Role.DATE, "holds dates, written YYYYMMDD"
+        return Role.DATE, "dates written as YYYYMMDD"
     if _CODE_NAME.search(name):
         return Role.TEXT, "a code, not a quantity"
-    if _counts_rows(present, name):
-        return Role.IDENTIFIER, "whole numbers, a different one in each row"
-    return (Role.IDENTIFIER, _NAMED_SO) if _ID_NAME.search(name) else (Role.NUMBER, HOLDS_NUMBERS)
+    if _are_row_numbers(present, name):
+        return Role.IDENTIFIER, "a different whole number in each row"
+    if _ID_NAME.search(name):
+        return Role.IDENTIFIER, _NAMED_LIKE_ID
+    return Role.NUMBER, PLAIN_NUMBERS
 
 
-def _counts_rows(whole: FloatArray, name: str) -> bool:
-    """Tell whole numbers that name rows: all different, and named so or in a row."""
+def _are_row_numbers(whole: FloatArray, name: str) -> bool:
+    """Whether whole numbers identify rows: all distinct, and named so or evenly spaced."""
     steps = np.diff(whole)
     is_named_so = _ID_NAME.search(name) or _COUNTER_NAME.search(name)
     if len(whole) < 3 or not (is_named_so or (steps == steps[0]).all()):
@@ -190,57 +210,60 @@ def _are_compact_dates(whole: FloatArray) -> bool:
     return bool((is_year & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
 
 
-def _recognised_text(
-    text: pd.Series[str], counts: NDArray[Any], name: str, *, is_wanted: bool
+def _recognise_cells(
+    text: pd.Series[str], counts: NDArray[Any], name: str, *, is_selected: bool
 ) -> Column:
-    """Tell what different texts are, and how often there is each."""
+    """Recognise a column of text from its distinct values and their counts."""
     if not len(text):
-        return Column(name, Role.EMPTY, "has no values")
+        return Column(name, Role.EMPTY, "no values")
     if len(text) == 1:
-        return Column(name, Role.CONSTANT, f"is always {_short(text.iloc[0])}")
-    numbers, n_cells = numbers_in(text).to_numpy(), int(counts.sum())
-    is_unread = np.isnan(numbers)
-    n_unread = int(counts[is_unread].sum())
-    if n_unread <= _MOST_UNREADABLE * n_cells:
-        role, why = _role_of_numbers(np.repeat(numbers, counts), name, is_wanted=is_wanted)
+        return Column(name, Role.CONSTANT, f"always {_quote(text.iloc[0])}")
+    numbers, n_cells = parse_numbers(text).to_numpy(), int(counts.sum())
+    is_unreadable = np.isnan(numbers)
+    n_unreadable = int(counts[is_unreadable].sum())
+    if n_unreadable <= _MAX_UNREADABLE * n_cells:
+        role, why = _recognise_numbers(np.repeat(numbers, counts), name, is_selected=is_selected)
         if role is Role.NUMBER:
-            why = _written_as(text, is_unread, n_unread)
-        return Column(name, role, why, n_unread)
-    return Column(name, *_role_of_text(text, n_cells, is_wanted=is_wanted))
+            why = _describe_unreadable(text, is_unreadable, n_unreadable)
+        return Column(name, role, why, n_unreadable)
+    return Column(name, *_recognise_text(text, n_cells, is_selected=is_selected))
 
 
-def _written_as(text: pd.Series[str], is_unread: BoolArray, n_unread: int) -> str:
-    """Say how numbers are written, and which cells are none."""
-    if not n_unread:
-        return "numbers written as text"
-    shown = ", ".join(_short(cell) for cell in text[is_unread][:3])
-    more = ", …" if is_unread.sum() > 3 else ""
-    return f"{n_unread} cells are no number and count as gaps: {shown}{more}"
+def _describe_unreadable(text: pd.Series[str], is_unreadable: BoolArray, n_unreadable: int) -> str:
+    if not n_unreadable:
+        return "numbers stored as text"
+    shown = ", ".join(_quote(cell) for cell in text[is_unreadable][:3])
+    more = ", …" if is_unreadable.sum() > 3 else ""
+    if n_unreadable == 1:
+        return f"1 cell is not a number and counts as missing: {shown}"
+    return f"{n_unreadable} cells are not numbers and count as missing: {shown}{more}"
 
 
-def _role_of_text(text: pd.Series[str], n_cells: int, *, is_wanted: bool) -> tuple[Role, str]:
+def _recognise_text(text: pd.Series[str], n_cells: int, *, is_selected: bool) -> tuple[Role, str]:
     n_distinct = len(text)
     if _are_dates(text):
-        return Role.DATE, "holds dates"
-    if n_distinct <= min(_MOST_CATEGORIES, max(2, n_cells // 5)) or (
-        is_wanted and n_distinct <= 2 * _MOST_CATEGORIES
+        return Role.DATE, "dates"
+    # A category holds five rows on average, so that there is something to compare.
+    if n_distinct <= min(_MAX_CATEGORIES, max(2, n_cells // 5)) or (
+        is_selected and n_distinct <= 2 * _MAX_CATEGORIES
     ):
         return Role.CATEGORY, f"{n_distinct} categories"
+    # Identifiers are short, have at most two words, and hardly repeat.
     is_short = text.str.len().median() <= 40 and not text.str.contains(r"\s\S+\s", regex=True).any()
     if is_short and n_distinct > 0.9 * n_cells:
         return Role.IDENTIFIER, "a different text in each row"
-    return Role.TEXT, f"free text, {n_distinct} different values"
+    return Role.TEXT, f"free text, {n_distinct} distinct values"
 
 
-def numbers_in(text: pd.Series[str]) -> pd.Series[float]:
-    """Read numbers; what is none becomes a gap. A comma is a decimal mark, or between thousands.
+def parse_numbers(text: pd.Series[str]) -> pd.Series[float]:
+    """Parse numbers; other text becomes NaN. Commas are decimal marks or separate thousands.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> numbers_in(pd.Series(["36,9", "?"])).tolist()
+    >>> parse_numbers(pd.Series(["36,9", "?"])).tolist()
     [36.9, nan]
-    >>> numbers_in(pd.Series(["1,200", "31,000.5"])).tolist()
+    >>> parse_numbers(pd.Series(["1,200", "31,000.5"])).tolist()
     [1200.0, 31000.5]
     """
     import pandas as pd
@@ -260,21 +283,21 @@ def numbers_in(text: pd.Series[str]) -> pd.Series[float]:
 
 
 def _are_dates(text: pd.Series[str]) -> bool:
-    """Whether nearly all of a sample look like dates; a lone number does not."""
+    """Whether nearly all cells of a sample look like dates; a lone number does not."""
     import warnings
 
     import pandas as pd
 
     sample = text.iloc[:: max(1, len(text) // 200)]
-    most = 1 - _MOST_UNREADABLE
-    if sample.str.contains(r"\d[-/.:]\d", regex=True).mean() < most:
+    min_share = 1 - _MAX_UNREADABLE
+    if sample.str.contains(r"\d[-/.:]\d", regex=True).mean() < min_share:
         return False
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the format is guessed
+        warnings.simplefilter("ignore")  # pandas warns that it guesses the format
         dates = pd.to_datetime(sample, errors="coerce", format="mixed")
-    return bool(dates.notna().mean() >= most)
+    return bool(dates.notna().mean() >= min_share)
 
 
-def _short(value: object, most: int = 30) -> str:
+def _quote(value: object, max_length: int = 30) -> str:
     text = str(value)
-    return repr(text if len(text) <= most else text[: most - 1] + "…")
+    return repr(text if len(text) <= max_length else text[: max_length - 1] + "…")

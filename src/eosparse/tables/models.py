@@ -1,7 +1,8 @@
-"""Models on disk: arrays and JSON in one zip file, which runs no code when it is loaded.
+"""Save fitted models as arrays and JSON in one zip file; loading it runs no code.
 
 The file holds ``model.json`` (format, version, columns, encoding, parameters and the fit, as plain
-data), one ``.npy`` per array, and a digest of all of it. Only the classes named here can come out.
+data), one ``.npy`` per array, and a digest of all of it. Only the classes listed in
+`SAVED_CLASSES` can be loaded.
 """
 
 from __future__ import annotations
@@ -11,61 +12,69 @@ import hashlib
 import io
 import json
 import zipfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import eosparse
+from eosparse import __version__
 from eosparse.core import Result, Status
 from eosparse.estimators import EOSDetector
 from eosparse.fitting.judge import Judge
-from eosparse.inference import FittedGamma, ScaledF, SelfPull
-from eosparse.models import Fit, GaussianModel, Normal
+from eosparse.inference import FittedGamma, MixtureLaw, NoPull, ScaledF, SelfPull
+from eosparse.models import (
+    ClusterModel,
+    Fit,
+    GaussianModel,
+    Line,
+    LinearModel,
+    Mixture,
+    MixtureModel,
+    Normal,
+    Plane,
+    SubspaceModel,
+)
 from eosparse.rows import Coordinates
+from eosparse.rows.whole_file import replace_when_complete
 from eosparse.tables.columns import Column, Role
 from eosparse.tables.numbers import Encoding, Numbers
-from eosparse.tables.reading import TableError
+from eosparse.tables.reading import TableError, TableFile
 
 FORMAT = 1
-_CLASSES: dict[str, type] = {
-    cls.__name__: cls
-    for cls in (
-        Judge,
-        Fit,
-        Coordinates,
-        GaussianModel,
-        Result,
-        Normal,
-        ScaledF,
-        FittedGamma,
-        SelfPull,
-    )
-}
+SAVED_CLASSES: tuple[type, ...] = (
+    Judge,
+    Fit,
+    Coordinates,
+    Result,
+    *(GaussianModel, Normal, SelfPull, ScaledF),
+    *(ClusterModel, SubspaceModel, Plane, LinearModel, Line, NoPull, FittedGamma),
+    *(MixtureModel, Mixture, MixtureLaw),
+)
+_CLASSES = {cls.__name__: cls for cls in SAVED_CLASSES}
 _PARAMETERS = ("alpha", "efficiency", "perplexity", "fdr", "level", "weight_cut", "contamination")
-# No array of a model needs more than this; a file that claims so is not one.
-_MOST_BYTES = 2**33
+# No model is larger; a file that claims to be could fill the memory (a zip bomb).
+_MAX_BYTES = 2**33
 
 
 class ModelError(TableError):
-    """A file that is no model, was changed, or does not fit the table."""
+    """A file that is not a model, was modified, or does not fit the table."""
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A detector with what is needed to apply it to another table.
+    """A detector with all that is needed to score another table.
 
     Attributes
     ----------
     detector : EOSDetector
-        Judges new rows; it does not know the rows it was made of.
+        Scores new rows; it has no attributes about the rows it was fitted to.
     columns : list of Column
-        What the columns of its table were taken for.
+        The columns of the table it was fitted to.
     encoding : Encoding
         How they became numbers.
     version : str
-        Of eosparse that made it.
+        The version of eosparse that saved it.
     """
 
     detector: EOSDetector
@@ -73,54 +82,77 @@ class SavedModel:
     encoding: Encoding
     version: str
 
+    def match_columns(self, table: TableFile) -> list[Column]:
+        """Give the columns of a table their roles in the model, in the order of the model.
 
-def save(detector: EOSDetector, columns: list[Column], numbers: Numbers, path: Path) -> None:
-    """Write a model with a Gaussian; the file appears when it is complete."""
+        Raises
+        ------
+        ModelError
+            If the table lacks a column that the model uses.
+        """
+        names = [str(name) for name in table.frame.columns]
+        lacking = [c.name for c in self.columns if c.role.is_used and c.name not in names]
+        if lacking:
+            shown = ", ".join(repr(name) for name in lacking[:8])
+            raise ModelError(f"{table.name} lacks columns that the model uses: {shown}.")
+        known = {column.name: column for column in self.columns}
+        unknown = Column("", Role.IGNORED, "not a column of the model")
+        order = [*(name for name in known if name in names), *(n for n in names if n not in known)]
+        n_missing = table.frame.isna().sum()
+        return [
+            dataclasses.replace(known.get(name, unknown), name=name, n_missing=int(n_missing[name]))
+            for name in order
+        ]
+
+
+def save_model(detector: EOSDetector, columns: list[Column], numbers: Numbers, path: Path) -> None:
+    """Save a detector with one of our models; the file is written completely or not at all."""
+    model = detector._judge.fit.model
+    if not isinstance(model, SAVED_CLASSES):
+        raise ModelError(f"{type(model).__name__} is not a model of eosparse and cannot be saved.")
     arrays: dict[str, Any] = {}
     content = {
         "format": FORMAT,
-        "eosparse": eosparse.__version__,
+        "eosparse": __version__,
         "names": list(numbers.names),
         "columns": [{"name": c.name, "role": str(c.role), "why": c.why} for c in columns],
         "offsets": numbers.encoding.offsets,
         "fills": numbers.encoding.fills,
         "parameters": {name: getattr(detector, name) for name in _PARAMETERS},
-        "judge": _encoded(replace(detector._judge, dtype=None), arrays),
+        "judge": _encode(dataclasses.replace(detector._judge, dtype=None), arrays),
     }
-    files = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
+    files = {f"{name}.npy": _to_npy(array) for name, array in arrays.items()}
     files["model.json"] = json.dumps(content).encode()
     files["digest"] = _digest(files).encode()
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in files.items():
-                archive.writestr(name, data)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with (
+        replace_when_complete(path) as partial,
+        zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name, data in files.items():
+            archive.writestr(name, data)
 
 
-def load(path: Path) -> SavedModel:
-    """Read a model.
+def load_model(path: Path) -> SavedModel:
+    """Load a model.
 
     Raises
     ------
     ModelError
-        If the file is no model, was changed or cut off, or was made by a later version.
+        If the file is not a model, was modified or truncated, or has another format.
     """
-    files = _files(path)
+    files = _read_files(path)
     try:
         content = json.loads(files["model.json"])
         if content["format"] != FORMAT:
             raise ModelError(
-                f"{path} has format {content['format']}, this version of eosparse reads "
-                f"{FORMAT}: it was made by eosparse {content['eosparse']}. Make it again, or "
-                "install that version."
+                f"{path} has format {content['format']}, but this version of eosparse reads format "
+                f"{FORMAT}. Save the model again, or install eosparse {content['eosparse']}, which "
+                "saved it."
             )
         arrays = {n[:-4]: np.load(io.BytesIO(d)) for n, d in files.items() if n.endswith(".npy")}
-        judge = _decoded(content["judge"], arrays)
+        judge = _decode(content["judge"], arrays)
         return SavedModel(
-            _detector(judge, content),
+            _restore_detector(judge, content),
             [Column(c["name"], Role(c["role"]), c["why"]) for c in content["columns"]],
             Encoding(content["offsets"], content["fills"]),
             content["eosparse"],
@@ -128,22 +160,22 @@ def load(path: Path) -> SavedModel:
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, ModelError):
             raise
-        raise ModelError(f"{path} is not a model of eosparse: {error}") from None
+        raise ModelError(f"{path} is not an eosparse model: {error}") from None
 
 
-def _files(path: Path) -> dict[str, bytes]:
+def _read_files(path: Path) -> dict[str, bytes]:
     if not path.is_file():
-        raise ModelError(f"there is no file {path}.")
+        raise ModelError(f"File not found: {path}.")
     try:
         with zipfile.ZipFile(path) as archive:
-            if sum(info.file_size for info in archive.infolist()) > _MOST_BYTES:
-                raise ModelError(f"{path} claims to be larger than any model.")
+            if sum(info.file_size for info in archive.infolist()) > _MAX_BYTES:
+                raise ModelError(f"{path} is too large for an eosparse model.")
             files = {name: archive.read(name) for name in archive.namelist()}
     except (zipfile.BadZipFile, OSError, EOFError) as error:
-        raise ModelError(f"{path} is not a model of eosparse, or was cut off: {error}") from None
+        raise ModelError(f"{path} is not an eosparse model, or is truncated: {error}") from None
     digest = files.pop("digest", b"").decode(errors="replace")
     if digest != _digest(files):
-        raise ModelError(f"{path} was changed after it was written. Make the model again.")
+        raise ModelError(f"{path} was modified after it was saved. Save the model again.")
     return files
 
 
@@ -155,14 +187,14 @@ def _digest(files: dict[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-def _npy(array: Any) -> bytes:
+def _to_npy(array: Any) -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
     return buffer.getvalue()
 
 
-def _encoded(value: Any, arrays: dict[str, Any]) -> Any:
-    """Return plain data; arrays are put aside under names."""
+def _encode(value: Any, arrays: dict[str, Any]) -> Any:
+    """Turn a value into plain data; arrays are collected under names."""
     if isinstance(value, np.ndarray):
         name = f"array{len(arrays)}"
         arrays[name] = value
@@ -171,18 +203,18 @@ def _encoded(value: Any, arrays: dict[str, Any]) -> Any:
         return {"status": str(value)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
-            field.name: _encoded(getattr(value, field.name), arrays)
+            field.name: _encode(getattr(value, field.name), arrays)
             for field in dataclasses.fields(value)
         }
         return {"class": type(value).__name__, "fields": fields}
     if isinstance(value, (list, tuple)):
-        return [_encoded(item, arrays) for item in value]
+        return [_encode(item, arrays) for item in value]
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _decoded(data: Any, arrays: dict[str, Any]) -> Any:
+def _decode(data: Any, arrays: dict[str, Any]) -> Any:
     if isinstance(data, list):
-        return tuple(_decoded(item, arrays) for item in data)
+        return tuple(_decode(item, arrays) for item in data)
     if not isinstance(data, dict):
         return data
     if "array" in data:
@@ -190,23 +222,26 @@ def _decoded(data: Any, arrays: dict[str, Any]) -> Any:
     if "status" in data:
         return Status(data["status"])
     if data.get("class") not in _CLASSES:
-        raise ModelError(f"a model has no {data.get('class')!r}.")
-    fields = {name: _decoded(item, arrays) for name, item in data["fields"].items()}
+        raise ModelError(f"An eosparse model cannot hold a {data.get('class')!r}.")
+    fields = {name: _decode(item, arrays) for name, item in data["fields"].items()}
     return _CLASSES[data["class"]](**fields)
 
 
-def _detector(judge: Judge, content: dict[str, Any]) -> EOSDetector:
+def _restore_detector(judge: Judge, content: dict[str, Any]) -> EOSDetector:
     detector = EOSDetector(**content["parameters"])
     names = np.array(content["names"], dtype=object)
     detector.n_features_in_, detector.feature_names_in_ = len(names), names
-    judge = replace(judge, dtype=np.dtype(np.float64))
-    fit = judge.fit
-    detector._judge, detector._training, detector._dtype = judge, None, judge.dtype
-    detector.model_, detector.theta_ = fit.model, fit.result.theta
-    detector.alpha_, detector.n_iter_ = fit.result.alpha, fit.result.n_iter
-    detector.objective_ = fit.result.objective
-    detector.objective_history_ = np.array(fit.result.objective_history)
-    detector.effective_sample_size_ = fit.result.effective_size
-    detector.status_ = fit.result.status
+    result = judge.fit.result
+    detector._dtype = np.dtype(np.float64)
+    detector._judge = dataclasses.replace(judge, dtype=detector._dtype)
+    detector._training = None
+    detector.model_ = judge.fit.model
+    detector.theta_ = result.theta
+    detector.alpha_ = result.alpha
+    detector.objective_ = result.objective
+    detector.objective_history_ = np.array(result.objective_history)
+    detector.n_iter_ = result.n_iter
+    detector.effective_sample_size_ = result.effective_size
+    detector.status_ = result.status
     detector.offset_ = -judge.cut
     return detector

@@ -1,8 +1,8 @@
-"""From recognised columns to numbers: gaps counted, and rows compared with their own kind.
+"""Turn recognised columns into numbers: missing values handled, rows compared within categories.
 
-A category is not a number, and indicators of categories are not Gaussian: a robust fit would take
-every smaller category for outliers. So categories do what they do for a person, who asks whether
-somebody is tall *for a woman*: the median of each category is taken out of the numbers.
+Categories are not numbers, and 0/1 indicators of them are not Gaussian: a robust fit would flag
+every smaller category. Instead, the median of each category is subtracted from the numbers, so that
+a person is tall *for a woman*, not tall for everybody.
 """
 
 from __future__ import annotations
@@ -15,32 +15,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eosparse.core import BoolArray, FloatArray
-from eosparse.tables.columns import Column, Role, numbers_in
+from eosparse.tables.columns import Column, Role, parse_numbers
 from eosparse.tables.reading import TableError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# The number of each row's category, and the categories.
-Kinds = tuple[NDArray[Any], NDArray[Any]]
+# The code of each row's category, -1 if it is missing, and the names of the categories.
+Categories = tuple[NDArray[Any], NDArray[Any]]
 Missing = Literal["error", "drop", "impute"]
 
 
 class MissingValuesError(TableError):
-    """A table with gaps, and nothing said about what to do with them."""
+    """A table with missing values, and no choice of how to handle them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from eosparse.tables import MissingValuesError, encode_table, recognise_columns
+    >>> table = pd.DataFrame({"height": [1.8, None, 1.9]})
+    >>> try:
+    ...     encode_table(table, recognise_columns(table))
+    ... except MissingValuesError as error:
+    ...     print(str(error)[:56])
+    Some values are missing: 'height' 1, of 3 rows. Use --mi
+    """
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How columns become numbers: found in one table, used for others.
+    """How columns become numbers: learned from one table, applied to others.
 
     Attributes
     ----------
     offsets : dict
-        By column of categories and by category, how far its rows lie from the others: a number for
-        each column of numbers.
+        By column of categories, then by category: how far its rows lie from all rows, one number
+        per numeric column.
     fills : dict
-        What gaps are filled with, by column.
+        By column: the value that replaces missing ones.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from eosparse.tables import encode_table, recognise_columns
+    >>> table = pd.DataFrame({"height": [1.8, 1.7, 1.9]})
+    >>> encode_table(table, recognise_columns(table)).encoding
+    Encoding(offsets={}, fills={'height': 1.8})
     """
 
     offsets: dict[str, dict[str, list[float]]]
@@ -54,17 +74,25 @@ class Numbers:
     Attributes
     ----------
     values : array of shape (n_kept, n_features)
-        Numbers without gaps, freed of what the categories explain.
+        Numbers without missing values, with the effect of the categories subtracted.
     names : tuple of str
-        What each column is: that of the table, or ``column=category``.
+        Name of each column: that of the table, or ``column=category``.
     sources : tuple of str
-        The column of the table that each comes from.
+        The column of the table that each one comes from.
     is_kept : array of bool of shape (n_rows,)
-        Rows of the table that are there; others had gaps and were dropped.
+        Rows of the table that `values` holds; the others had missing values and were dropped.
     encoding : Encoding
-        How they were made.
+        How the numbers were made.
     notes : tuple of str
-        What was done.
+        What was done about missing values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from eosparse.tables import encode_table, recognise_columns
+    >>> table = pd.DataFrame({"height": [1.8, None, 1.9]})
+    >>> encode_table(table, recognise_columns(table), missing="drop").is_kept.tolist()
+    [True, False, True]
     """
 
     values: FloatArray
@@ -74,8 +102,32 @@ class Numbers:
     encoding: Encoding
     notes: tuple[str, ...] = ()
 
+    def to_frame(self, rows: Any = slice(None)) -> pd.DataFrame:
+        """Return the values, or some rows of them, as a data frame.
 
-def as_numbers(
+        Parameters
+        ----------
+        rows : slice or array of int
+            Which rows; all by default.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from eosparse.tables import encode_table, recognise_columns
+        >>> table = pd.DataFrame({"height": [1.8, 1.7, 1.9]})
+        >>> encode_table(table, recognise_columns(table)).to_frame().equals(table)
+        True
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.values[rows], columns=list(self.names))
+
+
+def encode_table(
     frame: pd.DataFrame,
     columns: list[Column],
     *,
@@ -83,21 +135,22 @@ def as_numbers(
     encoding: Encoding | None = None,
     indicate: bool = False,
 ) -> Numbers:
-    """Return the usable columns of a table as numbers.
+    """Encode the usable columns of a table as numbers.
 
     Parameters
     ----------
     frame : DataFrame
         The table.
     columns : list of Column
-        What its columns are.
+        The roles of its columns.
     missing : {"error", "drop", "impute"}, default="error"
-        What to do with rows that have gaps.
+        What to do with rows that have missing values.
     encoding : Encoding, optional
-        That of the table that a model was made of; otherwise this table's own is found.
+        The encoding of the table that a model was fitted to. By default it is learned from this
+        table.
     indicate : bool, default=False
-        Give every category but the commonest a column of its own, zero or one, as a classifier
-        wants them, instead of taking its median out of the numbers.
+        Encode each category but the most frequent one as a 0/1 column, as classifiers need, instead
+        of subtracting medians.
 
     Returns
     -------
@@ -106,65 +159,64 @@ def as_numbers(
     Raises
     ------
     MissingValuesError
-        If there are gaps and nothing is said about them.
+        If values are missing and `missing` is "error".
     TableError
         If no column can be used.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from eosparse.tables import recognised
+    >>> from eosparse.tables import encode_table, recognise_columns
     >>> table = pd.DataFrame({"x": [1.5, 2.0, 3.0], "c": ["b", "a", "b"]})
-    >>> as_numbers(table, recognised(table)).names
+    >>> encode_table(table, recognise_columns(table)).names
     ('x',)
     """
     used = [column for column in columns if column.role.is_used]
     names = tuple(column.name for column in used if column.role is Role.NUMBER)
     if not names and not (indicate and used):
-        said = ", ".join(f"{column.name!r} ({column.role})" for column in columns[:8])
-        raise TableError(f"no column holds numbers: {said}. Name some with --columns.")
-    values = number_cells(frame, names)
-    kinds = {c.name: _kinds(frame[c.name]) for c in used if c.role is Role.CATEGORY}
-    fills = _fills(values, names, kinds) if encoding is None else encoding.fills
-    values, kinds, is_kept, notes = _without_gaps(values, names, kinds, missing, fills)
+        found = ", ".join(f"{column.name!r} ({column.role})" for column in columns[:8])
+        raise TableError(f"No column holds numbers: {found}. Select columns with --columns.")
+    values = extract_numbers(frame, names)
+    categories = {c.name: _factorise(frame[c.name]) for c in used if c.role is Role.CATEGORY}
+    fills = _compute_fills(values, names, categories) if encoding is None else encoding.fills
+    values, categories, is_kept, notes = _handle_missing(values, names, categories, missing, fills)
     if indicate:
-        return _with_indicators(values, names, kinds, is_kept, fills, notes)
-    offsets = _offsets(values, kinds) if encoding is None else encoding.offsets
-    for name, kind in kinds.items():
-        _take_out(values, kind, offsets.get(name, {}))
+        return _add_indicators(values, names, categories, is_kept, fills, notes)
+    offsets = _compute_offsets(values, categories) if encoding is None else encoding.offsets
+    for name, category in categories.items():
+        _subtract_offsets(values, category, offsets.get(name, {}))
     return Numbers(values, names, names, is_kept, Encoding(offsets, fills), notes)
 
 
-def number_cells(frame: pd.DataFrame, names: Sequence[str]) -> FloatArray:
-    """Return columns as numbers; what is no finite number is a gap (NaN)."""
+def extract_numbers(frame: pd.DataFrame, names: Sequence[str]) -> FloatArray:
+    """Return columns as numbers; cells that are not finite numbers become NaN."""
     from pandas.api.types import is_numeric_dtype
 
     cells = frame[list(names)]
     text = [name for name, dtype in cells.dtypes.items() if not is_numeric_dtype(dtype)]
-    cells = cells.assign(**{str(name): numbers_in(cells[name]) for name in text})
+    cells = cells.assign(**{str(name): parse_numbers(cells[name]) for name in text})
     values = np.array(cells.to_numpy(dtype=np.float64, na_value=np.nan))
     values[np.isinf(values)] = np.nan
     return values
 
 
-def _kinds(cells: pd.Series[Any]) -> Kinds:
-    """Return the number of each row's category, and the categories; -1 is a gap."""
+def _factorise(cells: pd.Series[Any]) -> Categories:
     import pandas as pd
 
     codes, levels = pd.factorize(cells, sort=True)
     return codes, np.asarray(levels.astype(str), dtype=object)
 
 
-def _with_indicators(
+def _add_indicators(
     values: FloatArray,
     names: tuple[str, ...],
-    kinds: dict[str, Kinds],
+    categories: dict[str, Categories],
     is_kept: BoolArray,
     fills: dict[str, Any],
     notes: tuple[str, ...],
 ) -> Numbers:
     parts, all_names, sources = [values], [*names], [*names]
-    for name, (codes, levels) in kinds.items():
+    for name, (codes, levels) in categories.items():
         counts = np.bincount(codes, minlength=len(levels))
         own = np.flatnonzero((counts > 0) & (np.arange(len(levels)) != counts.argmax()))
         parts.append((codes[:, None] == own).astype(np.float64))
@@ -180,22 +232,25 @@ def _with_indicators(
     )
 
 
-# Fewer rows of a category do not tell what is usual for it.
-_FEWEST_OF_A_KIND = 10
+# The median of fewer rows is too noisy to be subtracted.
+_MIN_CATEGORY_ROWS = 10
+# With several columns of categories, a second sweep of the median polish corrects the first.
 _SWEEPS = 2
 
 
-def _offsets(values: FloatArray, kinds: dict[str, Kinds]) -> dict[str, dict[str, list[float]]]:
-    """Return how far the medians of each category lie from those of all rows (median polish)."""
-    if not kinds:
+def _compute_offsets(
+    values: FloatArray, categories: dict[str, Categories]
+) -> dict[str, dict[str, list[float]]]:
+    """Compute how far the medians of each category lie from those of all rows (median polish)."""
+    if not categories:
         return {}
-    offsets: dict[str, dict[str, FloatArray]] = {name: {} for name in kinds}
+    offsets: dict[str, dict[str, FloatArray]] = {name: {} for name in categories}
     left = values - np.median(values, axis=0)
-    for _ in range(_SWEEPS if len(kinds) > 1 else 1):
-        for name, (codes, levels) in kinds.items():
+    for _ in range(_SWEEPS if len(categories) > 1 else 1):
+        for name, (codes, levels) in categories.items():
             for code, level in enumerate(levels):
                 rows = np.flatnonzero(codes == code)
-                if len(rows) >= _FEWEST_OF_A_KIND:
+                if len(rows) >= _MIN_CATEGORY_ROWS:
                     step = np.median(left[rows], axis=0)
                     left[rows] -= step
                     offsets[name][level] = offsets[name].get(level, 0.0) + step
@@ -205,68 +260,81 @@ def _offsets(values: FloatArray, kinds: dict[str, Kinds]) -> dict[str, dict[str,
     }
 
 
-def _take_out(values: FloatArray, kind: Kinds, offsets: dict[str, list[float]]) -> None:
-    """Take the offsets of each row's category out, in place; rare and unknown ones have none."""
-    codes, levels = kind
+def _subtract_offsets(
+    values: FloatArray, category: Categories, offsets: dict[str, list[float]]
+) -> None:
+    """Subtract the offsets of each row's category in place; rare and unknown ones have none."""
+    codes, levels = category
     none = np.zeros(values.shape[1])
     steps = np.array([offsets.get(level, none) for level in levels]).reshape(len(levels), -1)
     values -= steps[codes]
 
 
-def _fills(values: FloatArray, names: Sequence[str], kinds: dict[str, Kinds]) -> dict[str, Any]:
-    """Return the median of numbers and the commonest category."""
-    median = np.nanmedian if np.isnan(values).any() else np.median  # the first is slow
+def _compute_fills(
+    values: FloatArray, names: Sequence[str], categories: dict[str, Categories]
+) -> dict[str, Any]:
+    """Return the median of each numeric column, and the most frequent category of the others."""
+    median = np.nanmedian if np.isnan(values).any() else np.median  # nanmedian is slow
     medians = median(values, axis=0)
     fills: dict[str, Any] = dict(zip(names, medians.tolist(), strict=True))
-    for name, (codes, levels) in kinds.items():
+    for name, (codes, levels) in categories.items():
         fills[name] = levels[np.bincount(codes[codes >= 0]).argmax()]
     return fills
 
 
-def _without_gaps(
+def _handle_missing(
     values: FloatArray,
     names: Sequence[str],
-    kinds: dict[str, Kinds],
+    categories: dict[str, Categories],
     missing: Missing,
     fills: dict[str, Any],
-) -> tuple[FloatArray, dict[str, Kinds], BoolArray, tuple[str, ...]]:
-    """Drop or fill gaps, or refuse them; return also which rows are left, and what was done."""
-    n_rows, is_gap = len(values), np.isnan(values)
+) -> tuple[FloatArray, dict[str, Categories], BoolArray, tuple[str, ...]]:
+    """Drop, fill or refuse missing values; also return which rows are kept, and a note."""
+    n_rows, is_missing = len(values), np.isnan(values)
     everything: BoolArray = np.ones(n_rows, dtype=np.bool_)
-    counts = dict(zip(names, is_gap.sum(axis=0).tolist(), strict=True))
-    counts |= {name: int((codes < 0).sum()) for name, (codes, _) in kinds.items()}
+    counts = dict(zip(names, is_missing.sum(axis=0).tolist(), strict=True))
+    counts |= {name: int((codes < 0).sum()) for name, (codes, _) in categories.items()}
     counts = {name: count for name, count in counts.items() if count}
     if not counts:
-        return values, kinds, everything, ()
+        return values, categories, everything, ()
     if missing == "error":
         raise MissingValuesError(
-            f"values are missing: {_counted(counts)}, of {n_rows} rows. Say what to do: --missing "
-            "drop leaves such rows out, --missing impute fills in the column's median."
+            f"Some values are missing: {_format_counts(counts)}, of {n_rows} rows. Use --missing "
+            "drop to leave these rows out, or --missing impute to fill in the column's median."
         )
     if missing == "impute":
-        filled = np.where(is_gap, [fills[name] for name in names], values)
-        whole = {name: _filled(kind, fills[name]) for name, kind in kinds.items()}
-        said = f"gaps were filled with the median or commonest value: {_counted(counts)}."
-        return filled, whole, everything, (said,)
-    is_whole = [~is_gap.any(axis=1), *(codes >= 0 for codes, _ in kinds.values())]
+        filled = np.where(is_missing, [fills[name] for name in names], values)
+        whole = {
+            name: _fill_category(category, fills[name]) for name, category in categories.items()
+        }
+        filling = "the median or the most frequent category"
+        note = f"Missing values were filled with {filling}: {_format_counts(counts)}."
+        return filled, whole, everything, (note,)
+    is_whole = [~is_missing.any(axis=1), *(codes >= 0 for codes, _ in categories.values())]
     is_kept: BoolArray = np.logical_and.reduce(is_whole)
     if not is_kept.any():
-        raise MissingValuesError(f"every row has a gap: {_counted(counts)}. Use --missing impute.")
+        raise MissingValuesError(
+            f"Every row has a missing value: {_format_counts(counts)}. Use --missing impute."
+        )
     dropped = int(np.count_nonzero(~is_kept))
-    said = f"{dropped} of {n_rows} rows have gaps and were left out: {_counted(counts)}."
-    rest = {name: (codes[is_kept], levels) for name, (codes, levels) in kinds.items()}
-    return values[is_kept], rest, is_kept, (said,)
+    have, were = ("has", "was") if dropped == 1 else ("have", "were")
+    note = (
+        f"{dropped} of {n_rows} rows {have} missing values and {were} left out: "
+        f"{_format_counts(counts)}."
+    )
+    rest = {name: (codes[is_kept], levels) for name, (codes, levels) in categories.items()}
+    return values[is_kept], rest, is_kept, (note,)
 
 
-def _filled(kind: Kinds, fill: str) -> Kinds:
-    """Give rows without a category a certain one."""
-    codes, levels = kind
+def _fill_category(category: Categories, fill: str) -> Categories:
+    """Give rows without a category the category `fill`."""
+    codes, levels = category
     if fill not in levels:
         levels = np.append(levels, fill)
     return np.where(codes < 0, int(np.flatnonzero(levels == fill)[0]), codes), levels
 
 
-def _counted(counts: dict[str, int]) -> str:
+def _format_counts(counts: dict[str, int]) -> str:
     shown = sorted(counts.items(), key=lambda item: -item[1])
     text = ", ".join(f"{name!r} {count}" for name, count in shown[:8])
     return text if len(shown) <= 8 else f"{text}, and {len(shown) - 8} more columns"

@@ -1,4 +1,4 @@
-"""Read a table from a file or from standard input; what was assumed is said."""
+"""Read a table from a file or from standard input, and note what was assumed about it."""
 
 from __future__ import annotations
 
@@ -7,80 +7,71 @@ import io
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+from eosparse.rows.formats import ARROW, CSV, PARQUET, XLSX, find_format
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# By ending, without that of a compression.
-KINDS = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".xlsx": "xlsx",
-}
-_COMPRESSED = (".gz", ".bz2", ".xz")
-
 
 class TableError(ValueError):
-    """A table that cannot be used, why, and what to do."""
+    """A table that cannot be used; the message says why and what to do.
+
+    Examples
+    --------
+    >>> from eosparse.tables import TableError, read_table
+    >>> try:
+    ...     read_table("nowhere.csv")
+    ... except TableError as error:
+    ...     print(error)
+    File not found: nowhere.csv.
+    """
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table and the kind of file it came from.
+    """A table as it was read.
 
     Attributes
     ----------
     frame : DataFrame
-        The rows as they are, text as text.
-    kind : str
-        "csv", "tsv", "parquet", "arrow" or "xlsx".
+        The rows.
     name : str
-        What to call it.
-    separator, decimal : str
-        Between cells and in numbers, for the first two.
+        The name of the file, or "standard input".
+    separator : str
+        What separates cells, if the file is text.
+    decimal : str
+        The decimal mark, if the file is text.
     notes : tuple of str
-        What had to be assumed.
+        What was assumed about the file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from eosparse.tables import TableFile
+    >>> TableFile(pd.DataFrame({"height": [1.7, 1.8]}), "people.csv").separator
+    ','
     """
 
     frame: pd.DataFrame
-    kind: str
     name: str
     separator: str = ","
     decimal: str = "."
-    notes: tuple[str, ...] = field(default=())
-
-
-def kind_of(path: Path) -> str:
-    """Tell the kind of a file by its ending."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in _COMPRESSED:
-        suffixes.pop()
-    kind = KINDS.get(suffixes[-1]) if suffixes else None
-    if kind is None:
-        known = ", ".join(KINDS)
-        raise TableError(f"{path.name}: what kind of table it is cannot be told; use {known}.")
-    return kind
+    notes: tuple[str, ...] = ()
 
 
 def read_table(source: str | Path, stdin: BinaryIO | None = None) -> TableFile:
-    """Read a table; ``-`` stands for standard input, as CSV or TSV.
+    """Read a table.
 
     Parameters
     ----------
     source : str or Path
-        File.
+        The file. ``-`` stands for standard input, as CSV or TSV.
     stdin : binary file, optional
-        Instead of standard input.
+        What to read instead of standard input.
 
     Returns
     -------
@@ -89,48 +80,55 @@ def read_table(source: str | Path, stdin: BinaryIO | None = None) -> TableFile:
     Raises
     ------
     TableError
-        If there is no such file, it cannot be read, or has no rows, no columns, or columns of the
-        same name.
+        If the file does not exist or cannot be read, has no rows or no columns, or has several
+        columns of the same name.
+    UnknownFormatError
+        If the file extension is not recognised.
+
+    Examples
+    --------
+    >>> import io
+    >>> from eosparse.tables import read_table
+    >>> table = read_table("-", stdin=io.BytesIO(b"height;weight\\n1,7;65\\n1,8;80"))
+    >>> table.frame["height"].tolist()
+    [1.7, 1.8]
+    >>> table.notes[1]
+    'standard input uses decimal commas.'
     """
+    path = Path(source)
     if str(source) == "-":
-        content = (stdin or sys.stdin.buffer).read()
-        table = _from_text(content, "csv", "standard input")
+        table = _parse_text((stdin or sys.stdin.buffer).read(), CSV.separator, "standard input")
+    elif not path.is_file():
+        raise TableError(f"File not found: {path}.")
+    elif (separator := find_format(path).separator) is not None:
+        table = _parse_text(_decompress(path), separator, path.name)
     else:
-        path = Path(source)
-        if not path.is_file():
-            raise TableError(f"there is no file {path}.")
-        table = _from_file(path)
-    _check(table)
+        table = _read_binary(path)
+    if table.frame.shape[1] == 0:
+        raise TableError(f"{table.name} has no columns.")
+    if len(table.frame) == 0:
+        raise TableError(f"{table.name} has column names but no rows.")
     return table
 
 
-def _from_file(path: Path) -> TableFile:
-    kind = kind_of(path)
-    if kind in ("csv", "tsv"):
-        return _from_text(_decompressed(path), kind, path.name)
+def _read_binary(path: Path) -> TableFile:
     import pandas as pd
 
     readers: dict[str, Callable[[Path], pd.DataFrame]] = {
-        "parquet": pd.read_parquet,
-        "arrow": pd.read_feather,
-        "xlsx": _read_workbook,
+        PARQUET.name: pd.read_parquet,
+        ARROW.name: pd.read_feather,
+        XLSX.name: lambda workbook: pd.read_excel(workbook, engine="openpyxl"),
     }
+    name = find_format(path).name
     try:
-        frame = readers[kind](path)
-        return TableFile(frame.rename(columns=str), kind, path.name)
+        return TableFile(readers[name](path).rename(columns=str), path.name)
     except ImportError as error:
         raise TableError(f"{path.name}: {error}. pip install 'eosparse[cli]'.") from None
     except Exception as error:  # each library has its own for a broken file
-        raise TableError(f"{path.name} is not a readable {kind} file: {error}") from None
+        raise TableError(f"{path.name} is not a readable {name} file: {error}") from None
 
 
-def _read_workbook(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.read_excel(path, engine="openpyxl")
-
-
-def _decompressed(path: Path) -> bytes:
+def _decompress(path: Path) -> bytes:
     import bz2
     import gzip
     import lzma
@@ -147,10 +145,10 @@ def _decompressed(path: Path) -> bytes:
         with opener(path) as file:
             return bytes(file.read())
     except (OSError, EOFError, lzma.LZMAError) as error:
-        raise TableError(f"{path.name} cannot be unpacked: {error}") from None
+        raise TableError(f"{path.name} cannot be decompressed: {error}") from None
 
 
-def _from_text(content: bytes, kind: str, name: str) -> TableFile:
+def _parse_text(content: bytes, usual_separator: str | None, name: str) -> TableFile:
     import pandas as pd
 
     notes = []
@@ -158,15 +156,15 @@ def _from_text(content: bytes, kind: str, name: str) -> TableFile:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("cp1252", errors="replace")
-        notes.append(f"{name} is not UTF-8; it was read as Windows-1252.")
+        notes.append(f"{name} is not UTF-8 and was read as Windows-1252.")
     if not text.strip():
         raise TableError(f"{name} is empty.")
-    separator = "\t" if kind == "tsv" else _separator(text)
-    if separator != {"csv": ",", "tsv": "\t"}[kind]:
-        notes.append(f"{name}: cells are separated by {separator!r}.")
-    decimal = _decimal(text, separator)
+    separator = "\t" if usual_separator == "\t" else _find_separator(text)
+    if separator != usual_separator:
+        notes.append(f"{name} uses {separator!r} as the separator.")
+    decimal = _find_decimal_mark(text, separator)
     if decimal == ",":
-        notes.append(f"{name}: decimals are written with a comma.")
+        notes.append(f"{name} uses decimal commas.")
     try:
         frame = pd.read_csv(
             io.StringIO(text), sep=separator, decimal=decimal, skipinitialspace=True
@@ -174,19 +172,17 @@ def _from_text(content: bytes, kind: str, name: str) -> TableFile:
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise TableError(f"{name} cannot be read: {error}") from None
     _check_header(text, separator, name)
-    return TableFile(frame, kind, name, separator, decimal, tuple(notes))
+    return TableFile(frame, name, separator, decimal, tuple(notes))
 
 
-def _separator(text: str) -> str:
-    """Return the separator that the first line has most of."""
+def _find_separator(text: str) -> str:
+    """Return the mark that is most frequent in the first line; a comma if there is none."""
     first = text.lstrip("\r\n").split("\n", 1)[0]
-    counts = {mark: first.count(mark) for mark in (",", ";", "\t", "|")}
-    best = max(counts, key=lambda mark: counts[mark])
-    return best if counts[best] else ","
+    return max((",", ";", "\t", "|"), key=first.count)
 
 
-def _decimal(text: str, separator: str) -> str:
-    """Tell decimal commas: only where cells are not separated by commas themselves."""
+def _find_decimal_mark(text: str, separator: str) -> str:
+    """Recognise decimal commas, unless commas separate the cells."""
     if separator == ",":
         return "."
     sample = text.split("\n", 200)[1:200]
@@ -205,7 +201,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _check_header(text: str, separator: str, name: str) -> None:
-    """Refuse columns of the same name, which would be renamed silently."""
+    """Refuse a missing header, and columns of the same name, which pandas would rename."""
     header = next(csv.reader(io.StringIO(text.lstrip("\r\n")), delimiter=separator))
     names = [cell.strip() for cell in header]
     commonest, count = Counter(names).most_common(1)[0]
@@ -213,13 +209,6 @@ def _check_header(text: str, separator: str, name: str) -> None:
         raise TableError(f"{name} has several columns named {commonest!r}. Rename them.")
     if names and all(_is_number(cell) for cell in names):
         raise TableError(
-            f"{name}: the first line has only numbers ({', '.join(names[:3])}, …). A table needs a "
-            "line with the names of its columns."
+            f"The first line of {name} contains only numbers ({', '.join(names[:3])}, …). Add a "
+            "header line with the names of the columns."
         )
-
-
-def _check(table: TableFile) -> None:
-    if table.frame.shape[1] == 0:
-        raise TableError(f"{table.name} has no columns.")
-    if len(table.frame) == 0:
-        raise TableError(f"{table.name} has column names but no rows.")

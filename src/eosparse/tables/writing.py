@@ -1,11 +1,13 @@
-"""Write a table in the kind it came in, all or nothing."""
+"""Write a table completely or not at all."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eosparse.tables.reading import TableError, kind_of
+from eosparse.rows.formats import ARROW, COMPRESSIONS, PARQUET, TSV, find_format
+from eosparse.rows.whole_file import replace_when_complete
+from eosparse.tables.reading import TableError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,51 +21,61 @@ def write_table(
     decimal: str = ".",
     force: bool = False,
 ) -> None:
-    """Write a table; an existing file is only replaced if `force` is set.
+    """Write a table in the format that the file extension stands for.
 
     Parameters
     ----------
     frame : DataFrame
         The table.
     path : Path
-        Its ending says the kind.
+        The file.
     separator, decimal : str
-        For CSV: between cells, and in numbers.
+        For CSV: what separates cells, and the decimal mark.
     force : bool, default=False
-        Replace an existing file.
+        Replace the file if it exists.
+
+    Raises
+    ------
+    TableError
+        If the file exists and `force` is not set, or its folder does not exist.
+    UnknownFormatError
+        If the file extension is not recognised.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> from eosparse.tables import read_table, write_table
+    >>> path = Path(tempfile.mkdtemp()) / "people.csv"
+    >>> write_table(pd.DataFrame({"height": [1.7, 1.8]}), path)
+    >>> read_table(path).frame["height"].tolist()
+    [1.7, 1.8]
     """
-    check_free(path, force=force)
-    kind = kind_of(path)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        if kind in ("csv", "tsv"):
-            separator = "\t" if kind == "tsv" else separator
-            frame.to_csv(part, index=False, sep=separator, decimal=decimal)
-        elif kind == "parquet":
-            frame.to_parquet(part, index=False)
-        elif kind == "arrow":
-            frame.to_feather(part)
+    check_writable(path, force=force)
+    found = find_format(path)
+    with replace_when_complete(path) as partial:
+        if found.separator is not None:
+            separator = "\t" if found is TSV else separator
+            compression = COMPRESSIONS.get(path.suffix.lower())
+            frame.to_csv(
+                partial,
+                index=False,
+                sep=separator,
+                decimal=decimal,
+                compression=compression,  # type: ignore[arg-type]  # one of pandas' own names
+            )
+        elif found is PARQUET:
+            frame.to_parquet(partial, index=False)
+        elif found is ARROW:
+            frame.to_feather(partial)
         else:
-            with part.open("wb") as file:
+            with partial.open("wb") as file:
                 frame.to_excel(file, index=False, engine="openpyxl")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file that is either the old or the new one."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def check_free(path: Path, *, force: bool) -> None:
-    """Refuse to replace a file unless asked to."""
+def check_writable(path: Path, *, force: bool) -> None:
+    """Refuse to replace a file unless `force` is set, and to write to a folder that is missing."""
     if path.exists() and not force:
-        raise TableError(f"{path} exists. Use --force to replace it, or another name.")
+        raise TableError(f"{path} already exists. Use --force to replace it.")
     if not path.parent.is_dir():
-        raise TableError(f"there is no folder {path.parent} to write {path.name} to.")
+        raise TableError(f"The folder {path.parent} does not exist. Create it first.")

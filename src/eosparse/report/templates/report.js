@@ -7,7 +7,7 @@
   const count = (v) => v.toLocaleString("en");
   const percent = (v) => `${v < 0.01 ? (100 * v).toFixed(2) : Math.round(100 * v)} %`;
   const pValue = (p) => (p < 1e-99 ? "< 1e-99" : p < 1e-3 ? p.toExponential(1) : p.toPrecision(2));
-  // Text only ever enters the page as text: what a table holds is never markup.
+  // Cells enter the page as text only, never as markup.
   const element = (tag, text, className) => {
     const made = document.createElement(tag);
     if (text !== undefined) made.textContent = text;
@@ -28,7 +28,7 @@
   addEventListener("resize", redraw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-  // Round numbers on an axis: powers of ten or their halves and fifths, or steps of one of these.
+  // Round ticks: 1, 2 or 5 times a power of ten, or steps of one of these.
   const ticks = ([low, high], isLog) => {
     if (!(high > low)) return [low];
     const found = [];
@@ -50,7 +50,7 @@
     return v.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 20) });
   };
 
-  // A picture with axes: from values to pixels, with a frame and ticks.
+  // Draw a frame with ticks, and return the scales from values to pixels.
   const plot = (canvas, x, y, labels, isLogY) => {
     const ratio = devicePixelRatio || 1;
     const width = canvas.clientWidth, height = canvas.clientHeight;
@@ -92,13 +92,13 @@
     return box;
   };
 
-  // Why a row is listed, and what it holds.
+  // The reasons of a row, and its cells.
   const details = (row) => {
     const box = element("div");
     box.append(bars(row.reasons));
     for (const { column } of row.reasons) {
       const usual = data.usual[column];
-      if (usual) box.append(element("p", `${column} is usually ${usual}`, "soft"));
+      if (usual) box.append(element("p", `${column}: usually ${usual}`, "soft"));
     }
     const cells = data.cells[String(row.row)];
     if (cells) {
@@ -113,7 +113,7 @@
     return box;
   };
 
-  // A table that can be sorted, searched and opened, some rows at a time.
+  // A table that can be sorted and searched, whose rows open, and that shows some rows at a time.
   const table = (rows, columns) => {
     const place = by("rows"), search = by("search"), more = by("more");
     let sorted = { key: 0, falling: false }, most = 50, open = null;
@@ -211,10 +211,10 @@
   const byRow = new Map(flagged.map((row) => [row.row, row]));
   const why = (row) => {
     const isSpread = row.reasons.length && row.reasons[0].share < 0.1;
-    const said = row.reasons
+    const text = row.reasons
       .map((r) => `${r.column}${r.value === null ? "" : `=${r.value}`} (${percent(r.share)})`)
       .join(", ");
-    return isSpread ? `many columns, first ${said}` : said;
+    return isSpread ? `many columns, first ${text}` : text;
   };
 
   const drawMap = (openRow) => {
@@ -236,7 +236,7 @@
         g.fill();
         return;
       }
-      // A diamond, so that colour is not all that tells; full if the row has weight.
+      // A diamond, so that shape and not only colour marks it; filled if the row has weight.
       g.moveTo(x, y - 5);
       g.lineTo(x + 5, y);
       g.lineTo(x, y + 5);
@@ -286,7 +286,7 @@
       let best = -1, least = 14 ** 2;
       map.row.forEach((_, i) => {
         const [x, y] = point(i);
-        // Flagged rows are what one wants to hit.
+        // Flagged rows are easier to hit.
         const gap = ((x - mx) ** 2 + (y - my) ** 2) * (map.is_flagged[i] ? 0.5 : 1);
         if (gap < least) [best, least] = [i, gap];
       });
@@ -314,25 +314,25 @@
       return;
     }
     const slider = by("alpha");
-    const tell = () => {
+    const update = () => {
       step = Number(slider.value);
       const n = path.n_flagged[step];
       const parts = [`α = ${number(path.alphas[step])}`];
-      if (n < 0) parts.push("collapsed: no answer");
+      if (n < 0) parts.push("the weights collapsed: no result");
       else parts.push(`${count(n)} rows flagged`, `${number(path.effective_rows[step])} effective rows`);
       if (step >= path.plateau[0] && step < path.plateau[1]) parts.push("on the plateau");
-      if (step === path.chosen) parts.push("the α of this report, about");
-      by("alpha-said").textContent = parts.join(" · ");
+      if (step === path.chosen) parts.push("closest to the α of this report");
+      by("alpha-text").textContent = parts.join(" · ");
       draw();
     };
     slider.max = path.alphas.length - 1;
     slider.value = path.chosen;
-    slider.addEventListener("input", tell);
+    slider.addEventListener("input", update);
     by("reset").addEventListener("click", () => {
       slider.value = path.chosen;
-      tell();
+      update();
     });
-    tell();
+    update();
   };
 
   const drawQuantiles = () => {
@@ -340,7 +340,7 @@
     const widest = Math.max(...expected);
     const most = Math.min(Math.max(...observed), 2.5 * widest + 2);
     const draw = () => {
-      const labels = ["expected -log10 p, if every row belonged", "observed"];
+      const labels = ["expected -log10 p if every row belonged", "observed"];
       const { g, px, py } = plot(by("quantiles"), [0, widest], [0, most], labels, false);
       const end = Math.min(widest, most);
       g.strokeStyle = css("--soft");
@@ -349,7 +349,7 @@
       g.lineTo(px(end), py(end));
       g.stroke();
       expected.forEach((e, i) => {
-        // What lies beyond the picture stands at its upper edge.
+        // Points beyond the plot are drawn at its upper edge.
         const isBeyond = observed[i] > most;
         g.fillStyle = css(isBeyond ? "--flag" : "--kept");
         g.beginPath();
@@ -390,7 +390,7 @@
   ];
   const labelColumns = () => [
     {
-      name: "chance of being wrong", isNumber: true, value: (r) => -r.probability_wrong,
+      name: "P(wrong)", isNumber: true, value: (r) => -r.probability_wrong,
       text: (r) => percent(r.probability_wrong),
     },
     { name: "row", isNumber: true, value: (r) => r.row, text: (r) => String(r.row) },
@@ -398,7 +398,7 @@
     { name: "given", value: (r) => r.given, text: (r) => r.given },
     { name: "suggested", value: (r) => r.suggested, text: (r) => r.suggested },
     { name: "weight", isNumber: true, value: (r) => r.weight, text: (r) => number(r.weight) },
-    { name: "what speaks for it", value: why, text: why },
+    { name: "why", value: why, text: why },
   ];
 
   const columns = data.kind === "detection" ? detectionColumns() : labelColumns();

@@ -1,0 +1,84 @@
+"""The file formats of tables, and the extensions that stand for them.
+
+To add a format, add it to `FORMATS`. If pyarrow can stream it, `open_rows` needs no more. For
+tables in memory, add a reader in ``tables/reading.py`` and a writer in ``tables/writing.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class UnknownFormatError(ValueError):
+    """A file extension that stands for no known format."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format.
+
+    Attributes
+    ----------
+    name : str
+        What people call it.
+    extensions : tuple of str
+        Extensions of its files, in lower case.
+    separator : str or None
+        What separates cells by default; None unless the format is text.
+    arrow_name : str or None
+        The name by which pyarrow datasets stream it; None if they cannot.
+    """
+
+    name: str
+    extensions: tuple[str, ...]
+    separator: str | None = None
+    arrow_name: str | None = None
+
+
+CSV = Format("CSV", (".csv", ".txt"), separator=",", arrow_name="csv")
+TSV = Format("TSV", (".tsv", ".tab"), separator="\t", arrow_name="csv")
+PARQUET = Format("Parquet", (".parquet", ".pq"), arrow_name="parquet")
+ARROW = Format("Arrow", (".arrow", ".feather", ".ipc"), arrow_name="arrow")
+XLSX = Format("XLSX", (".xlsx",))
+FORMATS = (CSV, TSV, PARQUET, ARROW, XLSX)
+
+# Extensions that may follow the one of a text format, and what pandas calls them.
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
+# Those that pyarrow datasets can read.
+_STREAMED_COMPRESSIONS = (".gz", ".bz2")
+
+
+def find_format(path: str | Path, *, streamed: bool = False) -> Format:
+    """Find the format of a file by its extension.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; it need not exist.
+    streamed : bool, default=False
+        Accept only formats that can be read block by block.
+
+    Returns
+    -------
+    Format
+
+    Raises
+    ------
+    UnknownFormatError
+        If the extension stands for none of the formats.
+
+    Examples
+    --------
+    >>> find_format("people.csv.gz").name
+    'CSV'
+    """
+    known = [f for f in FORMATS if f.arrow_name is not None or not streamed]
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] in (_STREAMED_COMPRESSIONS if streamed else COMPRESSIONS):
+        suffixes.pop()
+    for candidate in known:
+        if suffixes and suffixes[-1] in candidate.extensions:
+            return candidate
+    extensions = ", ".join(extension for f in known for extension in f.extensions)
+    raise UnknownFormatError(f"{path}: unrecognised file extension. Use one of {extensions}.")

@@ -1,0 +1,244 @@
+"""Score the rows of a table by a detector, and summarise what it flags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.tables.columns import Column, Role, find_identifier
+from eosparse.tables.numbers import Numbers, extract_numbers
+from eosparse.tables.reading import TableFile
+from eosparse.tables.reasons import Reason, choose_reasons, format_cell, list_reasons
+from eosparse.tables.summary import (
+    DetectionSummary,
+    FlaggedRow,
+    ModelSummary,
+    ScoringSummary,
+    TableSummary,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from eosparse.estimators import EOSDetector
+
+# A row with a smaller weight (1 is average) plays no part in the fit.
+_HARDLY_ANY_WEIGHT = 1e-3
+# If more of the rows than this play no part and are not flagged, that is no accident.
+_MAX_DOUBTFUL = 0.1
+
+
+@dataclass(frozen=True)
+class ScoredTable:
+    """A table whose rows a detector has scored.
+
+    Attributes
+    ----------
+    source : TableFile
+        The table.
+    columns : list of Column
+        Its columns and their roles.
+    numbers : Numbers
+        The numbers the detector was given.
+    detector : EOSDetector
+        The fitted detector.
+    p_values, weights : array of shape (n_kept,)
+        Of the rows in `numbers`; a weight of 1 is average.
+    is_outlier : array of bool of shape (n_kept,)
+        Rows that are flagged.
+    """
+
+    source: TableFile
+    columns: list[Column]
+    numbers: Numbers
+    detector: EOSDetector
+    p_values: FloatArray
+    weights: FloatArray
+    is_outlier: BoolArray
+
+
+def score_training_rows(
+    source: TableFile, columns: list[Column], numbers: Numbers, detector: EOSDetector
+) -> ScoredTable:
+    """Score the rows that the detector was fitted to."""
+    weights = np.asarray(detector.weights_)
+    return ScoredTable(
+        source,
+        columns,
+        numbers,
+        detector,
+        p_values=np.asarray(detector.p_values_),
+        weights=len(weights) * weights,
+        is_outlier=np.asarray(detector.is_outlier_),
+    )
+
+
+def score_new_rows(
+    source: TableFile,
+    columns: list[Column],
+    numbers: Numbers,
+    detector: EOSDetector,
+    level: float | None = None,
+) -> ScoredTable:
+    """Score new rows; flag p-values below `level`, or by default distances beyond the cut."""
+    values = numbers.to_frame()
+    p_values = np.asarray(detector.p_values(values))
+    judge = detector._judge
+    weights = judge.relative_weights(judge.fit.measure(numbers.values))
+    is_outlier = p_values < level if level is not None else detector.predict(values) == -1
+    return ScoredTable(
+        source, columns, numbers, detector, p_values, weights, np.asarray(is_outlier)
+    )
+
+
+def summarise_detection(scored: ScoredTable) -> DetectionSummary:
+    """Summarise a scored table; rows are counted from 1, the first below the header."""
+    frame, is_kept = scored.source.frame, scored.numbers.is_kept
+    rows = np.flatnonzero(scored.is_outlier)
+    return DetectionSummary(
+        table=TableSummary(scored.source.name, len(frame), int(np.count_nonzero(is_kept))),
+        columns=tuple(scored.columns),
+        notes=(*scored.source.notes, *scored.numbers.notes, *_note_doubtful_rows(scored)),
+        model=summarise_model(scored.detector, len(scored.numbers.names)),
+        n_flagged=len(rows),
+        flagged=_describe_flagged(scored, rows),
+        usual=describe_usual_values(
+            frame.iloc[np.flatnonzero(is_kept)[~scored.is_outlier]], scored.columns
+        ),
+    )
+
+
+def summarise_scoring(scored: ScoredTable, level: float | None) -> DetectionSummary:
+    """Summarise a table that was scored by a saved model."""
+    summary = summarise_detection(scored)
+    return replace(summary, model=ScoringSummary(**vars(summary.model), level=level))
+
+
+def summarise_model(detector: EOSDetector, n_columns: int) -> ModelSummary:
+    """Summarise how a detector reached its result."""
+    return ModelSummary(
+        alpha=float(detector.alpha_),
+        is_alpha_chosen=detector.alpha == "auto",
+        fdr=float(detector.fdr),
+        shrinkage=float(detector.shrinkage_),
+        n_columns=n_columns,
+        passes=int(detector.n_iter_),
+        status=str(detector.status_),
+        effective_rows=float(detector.effective_sample_size_),
+        objective=tuple(float(value) for value in detector.objective_history_),
+    )
+
+
+def _note_doubtful_rows(scored: ScoredTable) -> list[str]:
+    """Warn if many rows play no part in the fit and yet are not flagged."""
+    is_doubtful = (scored.weights < _HARDLY_ANY_WEIGHT) & ~scored.is_outlier
+    if is_doubtful.mean() <= _MAX_DOUBTFUL:
+        return []
+    return [
+        f"{np.count_nonzero(is_doubtful):,} rows have hardly any weight but are not flagged: the "
+        "model fits only the other rows, as happens with more columns than rows. You can trust the "
+        "order of the rows but not the p-values, and too few rows may be flagged. Use fewer "
+        "columns."
+    ]
+
+
+def _describe_flagged(scored: ScoredTable, rows: IntArray) -> tuple[FlaggedRow, ...]:
+    if len(rows) == 0:
+        return ()
+    values = scored.numbers.to_frame(rows)
+    places = np.flatnonzero(scored.numbers.is_kept)[rows]
+    return describe_rows(
+        scored.source.frame.iloc[places],
+        scored.columns,
+        scored.detector,
+        values,
+        places=places,
+        p_values=scored.p_values[rows],
+        distances=np.sqrt(scored.detector.mahalanobis(values)),
+        weights=scored.weights[rows],
+    )
+
+
+def describe_rows(
+    cells: pd.DataFrame,
+    columns: list[Column],
+    detector: EOSDetector,
+    values: pd.DataFrame,
+    *,
+    places: IntArray,
+    p_values: FloatArray,
+    distances: FloatArray,
+    weights: FloatArray,
+) -> tuple[FlaggedRow, ...]:
+    """Describe rows, the most outlying first.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        The rows as they are in the table.
+    columns : list of Column
+        The columns of the table.
+    detector : EOSDetector
+        The fitted detector.
+    values : DataFrame
+        The rows as the detector sees them.
+    places : array of int
+        Their places in the table, from 0.
+    p_values, distances, weights : array
+        What the detector says about them.
+    """
+    contributions = detector.explain(values).contributions
+    shares = contributions / np.maximum(contributions.sum(axis=1, keepdims=True), 1e-300)
+    name = find_identifier(columns)
+    places_of = {column: i for i, column in enumerate(cells.columns)}
+    used = [(str(column), places_of[column]) for column in values.columns]
+    rows = [
+        FlaggedRow(
+            row=int(places[i]) + 1,
+            id=None if name is None else format_cell(cells[name].iat[i]),
+            p_value=float(p_values[i]),
+            distance=float(distances[i]),
+            weight=float(weights[i]),
+            reasons=tuple(
+                Reason(used[n][0], format_cell(cells.iat[i, used[n][1]]), float(shares[i, n]))
+                for n in choose_reasons(shares[i])
+            ),
+        )
+        for i in range(len(cells))
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.p_value, -row.distance)))
+
+
+def describe_usual_values(frame: pd.DataFrame, columns: list[Column]) -> dict[str, str]:
+    """Describe the values that are usual in each column that is used."""
+    import pandas as pd
+
+    names = [column.name for column in columns if column.role is Role.NUMBER]
+    cells = pd.DataFrame(extract_numbers(frame, names), columns=names)
+    quantiles = cells.quantile([0.05, 0.5, 0.95]).to_numpy().T
+    usual = {
+        name: f"{low:.4g} to {high:.4g}, median {middle:.4g}"
+        for name, (low, middle, high) in zip(names, quantiles, strict=True)
+    }
+    for column in columns:
+        if column.role is Role.CATEGORY:
+            counts = frame[column.name].value_counts(normalize=True)
+            usual[column.name] = f"{format_cell(counts.index[0])} in {counts.iloc[0]:.0%}"
+    return usual
+
+
+def append_scores(scored: ScoredTable, summary: DetectionSummary) -> pd.DataFrame:
+    """Return all rows of the table with their scores; rows that were left out have none."""
+    frame, is_kept = scored.source.frame.copy(), scored.numbers.is_kept
+    for name, values in (("eos_weight", scored.weights), ("eos_p_value", scored.p_values)):
+        column = np.full(len(frame), np.nan)
+        column[is_kept] = values
+        frame[name] = column
+    is_outlier = np.zeros(len(frame), dtype=bool)
+    is_outlier[is_kept] = scored.is_outlier
+    frame["eos_is_outlier"] = is_outlier
+    frame["eos_reason"] = list_reasons(len(frame), summary.flagged)
+    return frame

@@ -1,0 +1,281 @@
+"""Find the wrong labels of a table, and summarise them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eosparse.core import BoolArray, FloatArray
+from eosparse.fitting.targets import is_regression_target
+from eosparse.tables.columns import Column, Role, find_identifier
+from eosparse.tables.detection import describe_usual_values
+from eosparse.tables.numbers import Missing, Numbers, encode_table
+from eosparse.tables.reading import TableError, TableFile
+from eosparse.tables.reasons import Reason, choose_reasons, format_cell, list_reasons
+from eosparse.tables.summary import (
+    FlaggedLabel,
+    LabelMatrix,
+    LabelModelSummary,
+    LabelSummary,
+    Quality,
+    TableSummary,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from eosparse.estimators import LabelIssues
+
+Task = Literal["auto", "classification", "regression"]
+# A matrix of more classes cannot be read.
+_MAX_CLASSES = 30
+
+
+@dataclass(frozen=True)
+class LabelAudit:
+    """A table and what was found about its labels.
+
+    Attributes
+    ----------
+    source : TableFile
+        The table.
+    columns : list of Column
+        Its columns and their roles.
+    features : Numbers
+        The numbers that the labels were predicted from.
+    labels : array of shape (n_kept,)
+        The labels of the rows of `features`.
+    issues : LabelIssues
+        What was found.
+    is_regression : bool
+        Whether the labels are numbers to predict.
+    fdr : float
+        Intended share of right labels among the flagged ones.
+    notes : tuple of str
+        What was assumed about the labels.
+    """
+
+    source: TableFile
+    columns: list[Column]
+    features: Numbers
+    labels: NDArray[Any]
+    issues: LabelIssues
+    is_regression: bool
+    fdr: float
+    notes: tuple[str, ...]
+
+    @property
+    def flagged(self) -> pd.DataFrame:
+        """The flagged rows of the table of issues, the most suspicious first."""
+        found: pd.DataFrame = self.issues.table
+        return found[found["is_issue"]]
+
+
+def audit_labels(
+    source: TableFile,
+    columns: list[Column],
+    target: str,
+    *,
+    missing: Missing = "error",
+    task: Task = "auto",
+    fdr: float = 0.1,
+) -> LabelAudit:
+    """Check the labels of a table by cross-validated linear models on standardised columns."""
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from eosparse.estimators import find_label_issues
+
+    has_label = source.frame[target].notna().to_numpy(copy=True)
+    notes = []
+    if not has_label.all():
+        n_unlabelled = np.count_nonzero(~has_label)
+        without = "row without a label was" if n_unlabelled == 1 else "rows without a label were"
+        notes.append(f"{n_unlabelled} {without} left out.")
+    labelled = source.frame[has_label]
+    is_regression = task == "regression" or (
+        task == "auto" and is_regression_target(labelled[target])
+    )
+    meaning = "numbers to predict" if is_regression else "classes"
+    notes.append(f"The labels in {target} are treated as {meaning}.")
+    features = encode_table(labelled, columns, missing=missing, indicate=True)
+    labels = _extract_labels(labelled[target], is_regression)[features.is_kept]
+    has_label[has_label] = features.is_kept  # rows keep their numbers in the whole table
+    learner = LinearRegression() if is_regression else LogisticRegression(max_iter=1000)
+    pipeline = make_pipeline(StandardScaler(), learner)
+    return LabelAudit(
+        source,
+        columns,
+        replace(features, is_kept=has_label),
+        labels,
+        find_label_issues(features.values, labels, pipeline, fdr=fdr),
+        is_regression,
+        fdr,
+        tuple(notes),
+    )
+
+
+def _extract_labels(cells: pd.Series[Any], is_regression: bool) -> NDArray[Any]:
+    if not is_regression:
+        return cells.astype(str).to_numpy(dtype=object).astype(str)
+    try:
+        return cells.to_numpy(dtype=np.float64)
+    except ValueError as error:
+        raise TableError(f"Column {cells.name!r} does not hold numbers: {error}") from None
+
+
+def summarise_labels(audit: LabelAudit) -> LabelSummary:
+    """Summarise an audit; rows are counted from 1, the first below the header."""
+    frame, flagged = audit.source.frame, audit.flagged
+    return LabelSummary(
+        task="regression" if audit.is_regression else "classification",
+        target=next(column.name for column in audit.columns if column.role is Role.TARGET),
+        table=TableSummary(audit.source.name, len(frame), len(audit.labels)),
+        columns=tuple(audit.columns),
+        notes=(*audit.source.notes, *audit.features.notes, *audit.notes),
+        model=LabelModelSummary(audit.fdr, len(audit.features.names)),
+        noise_rates={str(name): float(rate) for name, rate in audit.issues.noise_rates.items()},
+        n_flagged=len(flagged),
+        flagged=_describe_flagged(audit),
+        matrix=None if audit.is_regression else _count_by_class(flagged, audit.labels),
+        quality=measure_quality(audit),
+        usual=describe_usual_values(frame.iloc[audit.features.is_kept], audit.columns),
+    )
+
+
+def _describe_flagged(audit: LabelAudit) -> tuple[FlaggedLabel, ...]:
+    frame, flagged = audit.source.frame, audit.flagged
+    places = np.flatnonzero(audit.features.is_kept)[flagged["row"].to_numpy(dtype=int)]
+    name = find_identifier(audit.columns)
+    reasons = _find_reasons(audit, flagged, frame.iloc[places])
+    weights, chances = flagged["weight"].to_numpy(), flagged["probability_wrong"].to_numpy()
+    return tuple(
+        FlaggedLabel(
+            row=int(places[i]) + 1,
+            id=None if name is None else format_cell(frame[name].iat[places[i]]),
+            given=format_cell(line.given),
+            suggested=format_cell(line.suggested),
+            weight=float(weights[i]),
+            probability_wrong=float(chances[i]),
+            reasons=reasons[i],
+        )
+        for i, line in enumerate(flagged.itertuples())
+    )
+
+
+def _find_reasons(
+    audit: LabelAudit, flagged: pd.DataFrame, cells: pd.DataFrame
+) -> list[tuple[Reason, ...]]:
+    """Find the columns that support the suggested labels, by the coefficients of the model."""
+    if flagged.empty:
+        return []
+    pipeline = audit.issues.model.estimator_
+    values = pipeline[:-1].transform(audit.features.values[flagged["row"].to_numpy(dtype=int)])
+    sources = list(dict.fromkeys(audit.features.sources))
+    numbers = {source: n for n, source in enumerate(sources)}
+    source_of = np.array([numbers[source] for source in audit.features.sources])
+    reasons = []
+    for i, line in enumerate(flagged.itertuples()):
+        support = _find_direction(audit, pipeline[-1], line) * values[i]
+        parts = np.maximum(np.bincount(source_of, support, len(sources)), 0.0)
+        shares = parts / max(parts.sum(), 1e-300)
+        reasons.append(
+            tuple(
+                Reason(sources[n], format_cell(cells[sources[n]].iat[i]), float(shares[n]))
+                for n in choose_reasons(shares)
+                if shares[n] > 0
+            )
+        )
+    return reasons
+
+
+def _find_direction(audit: LabelAudit, linear: Any, line: Any) -> FloatArray:
+    """Return the coefficients that lead from the given label to the suggested one."""
+    coefficients = np.atleast_2d(np.asarray(linear.coef_))
+    if audit.is_regression:
+        return np.asarray(coefficients[0] * np.sign(line.suggested - line.given))
+    classes = list(linear.classes_)
+    given, suggested = classes.index(line.given), classes.index(line.suggested)
+    if len(coefficients) == 1:
+        return np.asarray(coefficients[0] * (1.0 if suggested > given else -1.0))
+    return np.asarray(coefficients[suggested] - coefficients[given])
+
+
+def _count_by_class(flagged: pd.DataFrame, labels: NDArray[Any]) -> LabelMatrix:
+    classes = sorted({str(label) for label in np.unique(labels)})[:_MAX_CLASSES]
+    counts = np.zeros((len(classes), len(classes)), dtype=int)
+    places = {name: i for i, name in enumerate(classes)}
+    given, suggested = flagged["given"].astype(str), flagged["suggested"].astype(str)
+    for pair in zip(given, suggested, strict=True):
+        if places.keys() >= set(pair):
+            counts[places[pair[0]], places[pair[1]]] += 1
+    return LabelMatrix(tuple(classes), tuple(map(tuple, counts.tolist())))
+
+
+def measure_quality(audit: LabelAudit, n_folds: int = 5) -> Quality:
+    """Measure how a model does when it learns from all rows, and without the flagged ones.
+
+    Both are tested on the same held-out rows: those that are not flagged.
+    """
+    is_flagged: BoolArray = np.zeros(len(audit.labels), dtype=np.bool_)
+    is_flagged[audit.flagged["row"].to_numpy(dtype=int)] = True
+    scores_with, scores_without = [], []
+    for train, test in _split_folds(audit, n_folds):
+        tested = test[~is_flagged[test]]
+        scores_with.append(_score_model(audit, train, tested))
+        scores_without.append(_score_model(audit, train[~is_flagged[train]], tested))
+    return Quality(
+        measure="R²" if audit.is_regression else "balanced accuracy",
+        n_folds=n_folds,
+        score_with=_average(scores_with),
+        score_without=_average(scores_without),
+    )
+
+
+def _average(scores: list[float]) -> float | None:
+    return float(np.nanmean(scores)) if np.isfinite(scores).any() else None
+
+
+def _split_folds(audit: LabelAudit, n_folds: int) -> Any:
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    rows = np.arange(len(audit.labels))
+    if audit.is_regression:
+        return KFold(n_folds, shuffle=True, random_state=0).split(rows)
+    _, counts = np.unique(audit.labels, return_counts=True)
+    n_folds = max(2, min(n_folds, int(counts.min())))
+    return StratifiedKFold(n_folds, shuffle=True, random_state=0).split(rows, audit.labels)
+
+
+def _score_model(audit: LabelAudit, train: Any, test: Any) -> float:
+    from sklearn.base import clone
+    from sklearn.metrics import balanced_accuracy_score, r2_score
+
+    labels, values = audit.labels, audit.features.values
+    if len(test) < 2 or (not audit.is_regression and len(np.unique(labels[train])) < 2):
+        return float("nan")
+    model = clone(audit.issues.model.estimator_).fit(values[train], labels[train])
+    score = r2_score if audit.is_regression else balanced_accuracy_score
+    return float(score(labels[test], model.predict(values[test])))
+
+
+def append_issues(audit: LabelAudit, summary: LabelSummary) -> pd.DataFrame:
+    """Return all rows of the table with what was found; rows that were left out have nothing."""
+    frame, found = audit.source.frame.copy(), audit.issues.table
+    places = np.flatnonzero(audit.features.is_kept)[found["row"].to_numpy(dtype=int)]
+    for name, source in (("eos_weight", "weight"), ("eos_p_wrong", "probability_wrong")):
+        column = np.full(len(frame), np.nan)
+        column[places] = found[source]
+        frame[name] = column
+    suggested = np.full(len(frame), None, dtype=object)
+    suggested[places] = found["suggested"]
+    frame["eos_suggested"] = suggested
+    is_issue = np.zeros(len(frame), dtype=bool)
+    is_issue[places] = found["is_issue"]
+    frame["eos_is_outlier"] = is_issue
+    frame["eos_reason"] = list_reasons(len(frame), summary.flagged)
+    return frame

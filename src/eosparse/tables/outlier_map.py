@@ -1,0 +1,157 @@
+"""The points of the report's pictures: a map of the rows, their p-values, and the path along α."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.rows import spread_out
+from eosparse.tables.detection import ScoredTable
+
+# Rows of each kind, flagged or not, that the map shows; more points would hide each other.
+_MAX_POINTS = 4000
+# Points of the quantile plot; a wider screen has few more pixels.
+_MAX_QUANTILES = 600
+# For more numbers, the path is computed from the rows shown: it would take longer than the fit.
+_MAX_PATH_NUMBERS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Minus log10 of the p-values, expected if every row belonged, and observed."""
+
+    expected: list[float]
+    observed: list[float]
+
+
+@dataclass(frozen=True)
+class AlphaSteps:
+    """What changes along a path of α.
+
+    Attributes
+    ----------
+    alphas : list of float
+        The path.
+    n_flagged : list of int
+        Flagged rows at each α; -1 if the weights collapsed.
+    effective_rows : list of float
+        Effective number of rows at each α.
+    weights : list of str
+        At each α, a hexadecimal digit per row of the map: weights from 0 to twice the average.
+    plateau : list of int
+        First step of the plateau, and the first one beyond it.
+    chosen : int
+        The step next to the α of the detector.
+    is_of_sample : bool
+        Whether the path was computed from the rows of the map only.
+    """
+
+    alphas: list[float]
+    n_flagged: list[int]
+    effective_rows: list[float]
+    weights: list[str]
+    plateau: list[int]
+    chosen: int
+    is_of_sample: bool
+
+
+@dataclass(frozen=True)
+class OutlierMap:
+    """Robust distances of rows.
+
+    Attributes
+    ----------
+    row : list of int
+        Rows shown, counted from 1: the most outlying of the flagged, and an even sample of others.
+    distance : list of float
+        Their distances.
+    is_flagged : list of int
+        Whether each is flagged, 0 or 1.
+    cut : float
+        The distance beyond which rows are flagged.
+    n_left_out : int
+        Number of rows that are not shown.
+    quantiles : Quantiles
+        The p-values of all rows.
+    path : AlphaSteps
+        The path along α.
+    """
+
+    row: list[int]
+    distance: list[float]
+    is_flagged: list[int]
+    cut: float
+    n_left_out: int
+    quantiles: Quantiles
+    path: AlphaSteps
+
+
+def map_outliers(scored: ScoredTable) -> OutlierMap:
+    """Compute the points of the report's pictures from the table a detector was fitted to."""
+    is_outlier, detector = scored.is_outlier, scored.detector
+    flagged, others = np.flatnonzero(is_outlier), np.flatnonzero(~is_outlier)
+    farthest = np.argsort(scored.p_values[flagged], kind="stable")[:_MAX_POINTS]
+    sampled = others[spread_out(len(others), min(_MAX_POINTS, len(others)))]
+    rows = np.sort(np.concatenate([flagged[farthest], sampled]))
+    places = np.flatnonzero(scored.numbers.is_kept)
+    return OutlierMap(
+        row=[int(place) + 1 for place in places[rows]],
+        distance=_round(np.sqrt(detector.mahalanobis(scored.numbers.to_frame(rows)))),
+        is_flagged=[int(flag) for flag in is_outlier[rows]],
+        cut=float(np.sqrt(-detector.offset_)),
+        n_left_out=len(is_outlier) - len(rows),
+        quantiles=_compute_quantiles(scored.p_values),
+        path=_compute_path(scored, rows),
+    )
+
+
+def _round(values: FloatArray) -> list[float]:
+    return [float(f"{value:.5g}") for value in values]
+
+
+def _compute_quantiles(p_values: FloatArray) -> Quantiles:
+    p_values = np.sort(np.asarray(p_values, dtype=np.float64))
+    n = len(p_values)
+    expected = (np.arange(n) + 0.5) / n
+    # Small p-values take most of the plot.
+    shown = np.unique(np.geomspace(1, n, min(n, _MAX_QUANTILES)).astype(int)) - 1
+    return Quantiles(
+        expected=_round(-np.log10(expected[shown])),
+        observed=_round(-np.log10(np.maximum(p_values[shown], 1e-300))),
+    )
+
+
+def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps:
+    import warnings
+
+    numbers, detector = scored.numbers, scored.detector
+    n_rows, is_of_sample = len(numbers.values), numbers.values.size > _MAX_PATH_NUMBERS
+    used = rows if is_of_sample else np.arange(n_rows)
+    mass = _count_represented(scored.is_outlier, used)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a path ends when the weights collapse
+        path = detector.path(numbers.to_frame(used), sample_weight=mass if is_of_sample else None)
+    n_flagged = np.where(path.n_flagged < 0, -1, np.round(path.is_outlier @ mass))
+    relative = (path.weights / mass * n_rows)[:, np.searchsorted(used, rows)]
+    digits = np.round(7.5 * np.clip(relative, 0.0, 2.0)).astype(int)
+    return AlphaSteps(
+        alphas=_round(path.alphas),
+        n_flagged=[int(n) for n in n_flagged],
+        effective_rows=_round(np.nan_to_num(path.effective_sizes)),
+        weights=["".join("0123456789abcdef"[d] for d in line) for line in digits],
+        plateau=[path.plateau.start, path.plateau.stop],
+        chosen=int(np.argmin(np.abs(np.log(path.alphas / detector.alpha_)))),
+        is_of_sample=is_of_sample,
+    )
+
+
+def _count_represented(is_outlier: BoolArray, rows: IntArray) -> FloatArray:
+    """Count the rows that each of some rows represents: all flagged ones, or all others."""
+    mass: FloatArray = np.ones(len(rows))
+    for flag in (True, False):
+        is_alike = is_outlier[rows] == flag
+        n_shown, n_all = np.count_nonzero(is_alike), np.count_nonzero(is_outlier == flag)
+        mass[is_alike] = n_all / max(int(n_shown), 1)
+    return mass

@@ -1,0 +1,182 @@
+"""What a command found in a table, as plain data that text, JSON and HTML are made of.
+
+The names of the fields are those of the JSON output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from eosparse import __version__
+from eosparse.tables.columns import Column
+from eosparse.tables.reasons import Reason
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """A table and its size; `n_used` rows had no missing values."""
+
+    name: str
+    n_rows: int
+    n_used: int
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """How a detector reached its result."""
+
+    alpha: float
+    is_alpha_chosen: bool
+    fdr: float
+    shrinkage: float
+    n_columns: int
+    passes: int
+    status: str
+    effective_rows: float
+    objective: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ScoringSummary(ModelSummary):
+    """A saved model, and the level at which it flagged rows; None is the cut of the model."""
+
+    level: float | None
+
+
+@dataclass(frozen=True)
+class FlaggedRow:
+    """A row that does not belong, counted from 1, and why."""
+
+    row: int
+    id: str | None
+    p_value: float
+    distance: float
+    weight: float
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
+class DetectionSummary:
+    """Rows of a table that do not belong, the most outlying first.
+
+    Attributes
+    ----------
+    kind : str
+        "detection".
+    eosparse : str
+        The version of eosparse.
+    table : TableSummary
+        The table.
+    columns : tuple of Column
+        Its columns and their roles.
+    notes : tuple of str
+        Assumptions and warnings.
+    model : ModelSummary
+        How the result was reached.
+    n_flagged : int
+        Number of flagged rows.
+    flagged : tuple of FlaggedRow
+        The flagged rows; of a streamed table, the most outlying of them.
+    usual : dict
+        By column, the values that are usual among rows that are not flagged.
+    """
+
+    kind: Literal["detection"] = field(default="detection", init=False)
+    eosparse: str = field(default=__version__, init=False)
+    table: TableSummary
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+    model: ModelSummary
+    n_flagged: int
+    flagged: tuple[FlaggedRow, ...]
+    usual: dict[str, str]
+
+
+@dataclass(frozen=True)
+class LabelModelSummary:
+    """What labels were checked with."""
+
+    fdr: float
+    n_columns: int
+
+
+@dataclass(frozen=True)
+class FlaggedLabel:
+    """A label that is probably wrong, its row counted from 1, and why."""
+
+    row: int
+    id: str | None
+    given: str
+    suggested: str
+    weight: float
+    probability_wrong: float
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
+class LabelMatrix:
+    """Numbers of flagged rows by given (row) and suggested (column) class."""
+
+    classes: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Cross-validated score of a model trained with and without the flagged rows.
+
+    In JSON, the scores are named "with" and "without"; None if there are too few rows.
+    """
+
+    measure: str
+    n_folds: int
+    score_with: float | None
+    score_without: float | None
+
+
+@dataclass(frozen=True)
+class LabelSummary:
+    """Labels of a table that are probably wrong, the most suspicious first.
+
+    Attributes
+    ----------
+    kind : str
+        "labels".
+    eosparse : str
+        The version of eosparse.
+    task : str
+        "classification" or "regression".
+    target : str
+        The column with the labels.
+    table, columns, notes, n_flagged, usual
+        As in `DetectionSummary`.
+    model : LabelModelSummary
+        What labels were checked with.
+    noise_rates : dict
+        Estimated share of wrong labels by class, or under "all" for a regression.
+    flagged : tuple of FlaggedLabel
+        The flagged labels.
+    matrix : LabelMatrix or None
+        Their numbers by class; None for a regression.
+    quality : Quality
+        What a model gains without them.
+    """
+
+    kind: Literal["labels"] = field(default="labels", init=False)
+    eosparse: str = field(default=__version__, init=False)
+    task: Literal["classification", "regression"]
+    target: str
+    table: TableSummary
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+    model: LabelModelSummary
+    noise_rates: dict[str, float]
+    n_flagged: int
+    flagged: tuple[FlaggedLabel, ...]
+    matrix: LabelMatrix | None
+    quality: Quality
+    usual: dict[str, str]
+
+
+Summary = DetectionSummary | LabelSummary
