@@ -14,22 +14,25 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time, see __getattr__
         UnreachedPerplexityWarning,
         entropic_affinities,
     )
-    from eosparse.core import CollapseError, Status
+    from eosparse.core import (
+        CollapseError,
+        DegenerateDataWarning,
+        LostClassWarning,
+        MaskingWarning,
+        Status,
+    )
     from eosparse.estimators import (
         EOSPCA,
-        AlphaPath,
-        DegenerateDataWarning,
         EOSClassifier,
         EOSDetector,
         EOSGaussianMixture,
         EOSKMeans,
         EOSRegressor,
         LabelIssues,
-        LostClassWarning,
-        MaskingWarning,
         SPAClassifier,
         find_label_issues,
     )
+    from eosparse.fitting.alpha_path import AlphaPath
     from eosparse.rows import open_rows
 
 __all__ = [
@@ -56,8 +59,12 @@ __all__ = [
 
 # Names that are not in eosparse.estimators.
 _ELSEWHERE = {
+    "AlphaPath": "fitting.alpha_path",
     "CollapseError": "core",
+    "DegenerateDataWarning": "core",
     "EntropicAffinities": "affinities",
+    "LostClassWarning": "core",
+    "MaskingWarning": "core",
     "Status": "core",
     "UnreachedPerplexityWarning": "affinities",
     "entropic_affinities": "affinities",

@@ -7,10 +7,9 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from scipy.stats import chi2
 
-from eosparse import EOSClassifier, EOSDetector, SPAClassifier
+from eosparse import AlphaPath, EOSClassifier, EOSDetector, SPAClassifier
 from eosparse.core import Status
 from eosparse.datasets import load_blood_panel, make_contaminated
-from eosparse.estimators import AlphaPath
 from eosparse.plots import (
     AlphaPathDisplay,
     DistanceQQDisplay,

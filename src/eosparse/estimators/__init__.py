@@ -1,28 +1,49 @@
-"""What people import."""
+"""What people import, one class per file; each file is imported when it is first used."""
 
-from eosparse.core import DegenerateDataWarning, LostClassWarning, MaskingWarning
-from eosparse.estimators.classifier import EOSClassifier
-from eosparse.estimators.detector import EOSDetector
-from eosparse.estimators.kmeans import EOSKMeans
-from eosparse.estimators.label_audit import LabelIssues, find_label_issues
-from eosparse.estimators.mixture import EOSGaussianMixture
-from eosparse.estimators.pca import EOSPCA
-from eosparse.estimators.regressor import EOSRegressor
-from eosparse.estimators.spa import SPAClassifier
-from eosparse.fitting.alpha_path import AlphaPath
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for type checkers and editors; at run time, see __getattr__
+    from eosparse.estimators.classifier import EOSClassifier
+    from eosparse.estimators.detector import EOSDetector
+    from eosparse.estimators.kmeans import EOSKMeans
+    from eosparse.estimators.label_audit import LabelIssues, find_label_issues
+    from eosparse.estimators.mixture import EOSGaussianMixture
+    from eosparse.estimators.pca import EOSPCA
+    from eosparse.estimators.regressor import EOSRegressor
+    from eosparse.estimators.spa import SPAClassifier
+
+_FILES = {
+    "EOSPCA": "pca",
+    "EOSClassifier": "classifier",
+    "EOSDetector": "detector",
+    "EOSGaussianMixture": "mixture",
+    "EOSKMeans": "kmeans",
+    "EOSRegressor": "regressor",
+    "LabelIssues": "label_audit",
+    "SPAClassifier": "spa",
+    "find_label_issues": "label_audit",
+}
 
 __all__ = [
     "EOSPCA",
-    "AlphaPath",
-    "DegenerateDataWarning",
     "EOSClassifier",
     "EOSDetector",
     "EOSGaussianMixture",
     "EOSKMeans",
     "EOSRegressor",
     "LabelIssues",
-    "LostClassWarning",
-    "MaskingWarning",
     "SPAClassifier",
     "find_label_issues",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _FILES:
+        raise AttributeError(f"module 'eosparse.estimators' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"eosparse.estimators.{_FILES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_FILES})

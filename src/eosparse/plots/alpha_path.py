@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from eosparse.core import BoolArray, FloatArray, Status
-from eosparse.estimators import AlphaPath, EOSDetector
+from eosparse.estimators import EOSDetector
+from eosparse.fitting.alpha_path import AlphaPath
 from eosparse.plots._matplotlib import BLUE, FLAGGED, LINE, SHADE, draw_legend, make_axes
 
 if TYPE_CHECKING:
