@@ -151,7 +151,7 @@ class _Bench:
         """Any cut of the rows, in any order, gives the same objective and the same step."""
         n_rows = len(self.values)
         some = self.model.statistics(self.values, np.full(n_rows, 1 / n_rows), self.start)
-        for member, words in (("__add__", "merge by +"), ("scaled", "have scaled(factor)")):
+        for member, words in (("__add__", "merge by +"), ("scale", "have scale(factor)")):
             if not hasattr(some, member):
                 raise ModelCheckError("blocks merge", f"the statistics do not {words}.")
         whole = self._visit([np.arange(n_rows)])
@@ -170,20 +170,20 @@ class _Bench:
         """Statistics are used more than once: none may change by being used."""
         weights = optimal_weights(self._errors(self.start), self.alpha).weights
         statistics = self.model.statistics(self.values, weights, self.start)
-        before = self._errors(self._solved(statistics, name))
+        before = self._errors(self._solve(statistics, name))
         use(statistics)
-        after = self._errors(self._solved(statistics, name))
+        after = self._errors(self._solve(statistics, name))
         self._compare(name, after, before, f"of statistics after {words} them")
 
     def check_scaling(self) -> None:
         weights = optimal_weights(self._errors(self.start), self.alpha).weights
         statistics = self.model.statistics(self.values, weights, self.start)
-        scaled = statistics.scaled(0.25)
+        scaled = statistics.scale(0.25)
         direct = self.model.statistics(self.values, 0.25 * weights, self.start)
         name = "scaled statistics"
-        one, other = (self._errors(self._solved(part, name)) for part in (scaled, direct))
-        self._compare(name, one, other, "after statistics.scaled(0.25)")
-        self._check_lasting(name, lambda statistics: statistics.scaled(0.25), "scaling")
+        one, other = (self._errors(self._solve(part, name)) for part in (scaled, direct))
+        self._compare(name, one, other, "after statistics.scale(0.25)")
+        self._check_lasting(name, lambda statistics: statistics.scale(0.25), "scaling")
 
     def check_prior_weights(self) -> None:
         """A prior weight of k equals the same row k times."""
@@ -206,7 +206,7 @@ class _Bench:
             errors = self._errors(theta)
             weights = optimal_weights(errors, self.alpha).weights
             statistics = self.model.statistics(self.values, weights, theta)
-            solved = self._solved(statistics, "descent")
+            solved = self._solve(statistics, "descent")
             # Rows without weight may have any error: they are left out before the product.
             present = weights > 0
             rise = float(weights[present] @ (self._errors(solved) - errors)[present])
@@ -218,7 +218,7 @@ class _Bench:
                 )
             theta = solved
 
-    def _solved(self, statistics: Any, name: str) -> Any:
+    def _solve(self, statistics: Any, name: str) -> Any:
         try:
             return self.model.solve(statistics)
         except CollapseError as error:
@@ -236,7 +236,7 @@ class _Bench:
     def _compare_visits(self, name: str, one: Visit[Any], other: Visit[Any], words: str) -> None:
         objective, wanted = (np.array([part.summary.objective]) for part in (one, other))
         self._compare(name, objective, wanted, f"and the objective {words}")
-        step, wanted = (self._errors(self._solved(part.statistics, name)) for part in (one, other))
+        step, wanted = (self._errors(self._solve(part.statistics, name)) for part in (one, other))
         self._compare(name, step, wanted, f"after a step {words}")
 
     def _compare(self, name: str, one: FloatArray, other: FloatArray, words: str) -> None:

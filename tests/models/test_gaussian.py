@@ -79,7 +79,7 @@ def test_moments_merge_in_any_split(seed, cut, diagonal):
         assert merged.mass == pytest.approx(whole.mass)
         np.testing.assert_allclose(merged.mean, whole.mean, rtol=1e-12)
         np.testing.assert_allclose(merged.scatter, whole.scatter, rtol=1e-9, atol=1e-12)
-    scaled = parts[0].scaled(3.0)
+    scaled = parts[0].scale(3.0)
     tripled = weighted_moments(X[:cut], 3 * weights[:cut], diagonal=diagonal)
     assert scaled.mass == pytest.approx(tripled.mass)
     np.testing.assert_allclose(scaled.scatter, tripled.scatter, atol=1e-12)

@@ -162,7 +162,7 @@ class Forgetful(Moments):
     def __add__(self, other):
         return self
 
-    def scaled(self, factor):
+    def scale(self, factor):
         return Forgetful(self.mass * factor, self.mean, self.scatter)
 
 
@@ -180,7 +180,7 @@ class Sums:
     def __add__(self, other):
         return Sums(self.mass + other.mass, self.sums + other.sums)
 
-    def scaled(self, factor):
+    def scale(self, factor):
         return Sums(self.mass, self.sums * factor)  # forgets the mass
 
 
@@ -209,7 +209,7 @@ class AddsInPlace:
         self.mass, self.sums = self.mass + other.mass, self.sums + 2 * other.sums
         return self
 
-    def scaled(self, factor):
+    def scale(self, factor):
         return AddsInPlace(self.mass * factor, self.sums * factor)
 
 

@@ -24,7 +24,7 @@ class CollapseError(ValueError):
 class Statistics(Mergeable, Protocol):
     """Sums over rows that a weighted fit needs."""
 
-    def scaled(self, factor: float, /) -> Self:
+    def scale(self, factor: float, /) -> Self:
         """Return the statistics with every weight multiplied by `factor`."""
         ...
 
@@ -40,14 +40,14 @@ class Visit(Generic[Stats]):
     statistics: Stats
 
     def __add__(self, other: Visit[Stats]) -> Visit[Stats]:
-        mine = self.statistics.scaled(self.summary.share_beside(other.summary))
-        theirs = other.statistics.scaled(other.summary.share_beside(self.summary))
+        mine = self.statistics.scale(self.summary.share_beside(other.summary))
+        theirs = other.statistics.scale(other.summary.share_beside(self.summary))
         return Visit(self.summary + other.summary, mine + theirs)
 
     @staticmethod
     def mix(visits: Sequence[Visit[Stats]], shares: Sequence[float]) -> Visit[Stats]:
         """Merge visits of groups of rows that keep given shares of the weight."""
-        parts = (v.statistics.scaled(share) for v, share in zip(visits, shares, strict=True))
+        parts = (v.statistics.scale(share) for v, share in zip(visits, shares, strict=True))
         summary = mix_summaries([visit.summary for visit in visits], shares)
         return Visit(summary, reduce(operator.add, parts))
 

@@ -23,7 +23,7 @@ class Moments:
     mean: FloatArray
     scatter: FloatArray
 
-    def scaled(self, factor: float) -> Moments:
+    def scale(self, factor: float) -> Moments:
         """Return the moments had every weight been multiplied by `factor`."""
         return Moments(self.mass * factor, self.mean, self.scatter)
 

@@ -78,7 +78,7 @@ def rowwise_weights(errors: FloatArray, alpha: float) -> RowwiseWeights:
     [[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]
     """
     alphas = np.full(len(errors), alpha, dtype=np.float64)
-    tilted = _tilted(_gaps(errors), alphas, None)
+    tilted = _tilt(_gaps(errors), alphas, None)
     return RowwiseWeights(alphas, tilted.weights(slice(None)), tilted.entropies)
 
 
@@ -116,7 +116,7 @@ def rowwise_weights_for_perplexity(errors: FloatArray, perplexity: float) -> Row
     reachable = scales > 0
     if reachable.all():
         return _search(gaps, scales, perplexity)
-    solution = _at_ties(gaps)
+    solution = _weigh_ties(gaps)
     found = _search(gaps[reachable], scales[reachable], perplexity)
     for whole, part in (
         (solution.alphas, found.alphas),
@@ -188,7 +188,7 @@ def _gaps(errors: FloatArray) -> FloatArray:
     return np.minimum(gaps, np.finfo(np.float64).max, out=gaps, where=np.isfinite(errors))
 
 
-def _at_ties(gaps: FloatArray) -> RowwiseWeights:
+def _weigh_ties(gaps: FloatArray) -> RowwiseWeights:
     """Return the limit of small alpha: equal weights on the smallest errors."""
     weights = (gaps == 0).astype(np.float64)
     counts = weights.sum(axis=1)
@@ -212,7 +212,7 @@ class _Tilted:
         return weights
 
 
-def _tilted(gaps: FloatArray, alphas: FloatArray, prior: FloatArray | None) -> _Tilted:
+def _tilt(gaps: FloatArray, alphas: FloatArray, prior: FloatArray | None) -> _Tilted:
     with np.errstate(over="ignore", invalid="ignore"):
         tilt = gaps / -alphas[:, None]
     np.fmax(tilt, _LOWEST_TILT, out=tilt)  # also where an infinite gap meets an infinite alpha
@@ -264,7 +264,7 @@ def _search(
     limits = np.full(n_rows, _FARTHEST)
     at = _Bracket(np.arange(n_rows), np.full(n_rows, _FIRST), -limits, limits)
     for count in range(1, _MOST_STEPS + 1):
-        tilted = _tilted(unit, np.exp(at.now), prior)
+        tilted = _tilt(unit, np.exp(at.now), prior)
         excess = tilted.entropies - np.log(perplexity)
         following = at.narrowed(excess, tilted.slopes)
         done = (np.abs(excess) <= _ENTROPY_TOLERANCE) | (following.now == at.now)

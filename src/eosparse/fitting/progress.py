@@ -32,7 +32,7 @@ class Progress:
         if iteration.number <= self.last_number or np.isnan(self.begun):  # another alternation
             self.begun, self.first_fall = time.monotonic(), iteration.fall
         self.last_number = iteration.number
-        done, spent = self._done(iteration), time.monotonic() - self.begun
+        done, spent = self._measure_progress(iteration), time.monotonic() - self.begun
         left = "?" if done == 0 else f"{spent * (1 - done) / done:.0f} s"
         bar = ("#" * round(_WIDTH * done)).ljust(_WIDTH, ".")
         text = f"pass {iteration.number}, objective {iteration.objective:.9g}, {left} left"
@@ -44,7 +44,7 @@ class Progress:
         end = "\n" if iteration.resume is None else "\r"
         print(f"[{bar}] {text}   ", end=end, file=self.stream, flush=True)
 
-    def _done(self, iteration: Iteration[Any]) -> float:
+    def _measure_progress(self, iteration: Iteration[Any]) -> float:
         """Part of the way that is behind; 0 if unknown."""
         if iteration.resume is None:
             return 1.0

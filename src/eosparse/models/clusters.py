@@ -35,7 +35,7 @@ class ClusterSums:
     mass: FloatArray
     deviations: FloatArray
 
-    def scaled(self, factor: float) -> ClusterSums:
+    def scale(self, factor: float) -> ClusterSums:
         """Return the sums had every weight been multiplied by `factor`."""
         return ClusterSums(self.before, self.mass * factor, self.deviations * factor)
 

@@ -27,7 +27,7 @@ class WeightedRows:
     values: FloatArray
     weights: FloatArray
 
-    def scaled(self, factor: float) -> WeightedRows:
+    def scale(self, factor: float) -> WeightedRows:
         """Return the rows with weights multiplied by `factor`."""
         return WeightedRows(self.values, self.weights * factor)
 

@@ -27,7 +27,7 @@ def is_large(values: FloatArray) -> bool:
     return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and _kernels() is not None
 
 
-def padded(matrix: FloatArray) -> FloatArray:
+def pad(matrix: FloatArray) -> FloatArray:
     """Return a matrix with rows and columns of zeros up to a multiple of four."""
     size = len(matrix)
     wanted = -(-size // 4) * 4
@@ -48,7 +48,7 @@ def sweep(
     tuple of arrays
         ``(Σ w, Σ w²/u, Σ w m)``; ``Σ w (x - centre)``; and ``Σ w (x - centre)(x - centre)'``.
     """
-    matrix = padded(whitening)
+    matrix = pad(whitening)
     size, wide = len(whitening), len(matrix)
     totals, sums, products = np.zeros(3), np.zeros(wide), np.zeros((wide, wide))
     weights = np.ones(0) if prior is None else prior
@@ -60,7 +60,7 @@ def sweep(
 def squared_distances(values: FloatArray, centre: FloatArray, whitening: FloatArray) -> FloatArray:
     """Squared distances of rows."""
     distances = np.empty(len(values))
-    _kernels().measure_rows(values, centre, padded(whitening), distances)
+    _kernels().measure_rows(values, centre, pad(whitening), distances)
     return distances
 
 

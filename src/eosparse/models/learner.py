@@ -44,7 +44,7 @@ class RowWeights:
     rows: IntArray
     weights: FloatArray
 
-    def scaled(self, factor: float) -> RowWeights:
+    def scale(self, factor: float) -> RowWeights:
         """Return the weights multiplied by `factor`."""
         return RowWeights(self.rows, self.weights * factor)
 

@@ -91,9 +91,9 @@ class MixtureMoments:
     before: Mixture
     parts: tuple[Moments, ...]
 
-    def scaled(self, factor: float) -> MixtureMoments:
+    def scale(self, factor: float) -> MixtureMoments:
         """Return the moments had every weight been multiplied by `factor`."""
-        return MixtureMoments(self.before, tuple(part.scaled(factor) for part in self.parts))
+        return MixtureMoments(self.before, tuple(part.scale(factor) for part in self.parts))
 
     def __add__(self, other: MixtureMoments) -> MixtureMoments:
         pairs = zip(self.parts, other.parts, strict=True)

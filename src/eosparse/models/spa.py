@@ -91,7 +91,7 @@ class BoxSums:
     counts: FloatArray
     squares: FloatArray
 
-    def scaled(self, factor: float) -> BoxSums:
+    def scale(self, factor: float) -> BoxSums:
         """Return the sums had every weight been multiplied by `factor`."""
         return BoxSums(
             self.mass * factor, self.sums * factor, self.counts * factor, self.squares * factor
@@ -220,7 +220,7 @@ class LabelCounts:
 
     counts: FloatArray
 
-    def scaled(self, factor: float) -> LabelCounts:
+    def scale(self, factor: float) -> LabelCounts:
         """Return the counts had every weight been multiplied by `factor`."""
         return LabelCounts(self.counts * factor)
 
