@@ -237,7 +237,7 @@ class Collapses(SquaredDistance):
         (Unweighted(), "blocks merge", "differ"),
         (KeepsTheFirst(), "blocks merge", "differ"),
         (HalfScaled(), "blocks merge", "differ"),
-        (OfArrays(), "blocks merge", "scaled"),
+        (OfArrays(), "blocks merge", "scale"),
         (ChangesItsStatistics(), "blocks merge", "differ"),
         (Collapses(), "blocks merge", r"collapsed \(nothing is left"),
         (CustomModel(lambda R, _: R, lambda R, w: w @ R), "one finite error per row", "one number"),
