@@ -24,7 +24,7 @@ def test_ends_of_an_interval(interval, accepted, refused):
     for value in accepted:
         check_number("fdr", value, interval)
     for value in (*refused, np.nan, True, np.True_, None, "one", [0.5], 1j):
-        with pytest.raises(ValueError, match="^fdr=.* must be a number in ") as caught:
+        with pytest.raises(ValueError, match=r"^fdr=.* must be a number in ") as caught:
             check_number("fdr", value, interval)
         assert f"fdr={value!r} must be a number in {interval}." in str(caught.value)
 

@@ -72,7 +72,8 @@ def follow_path(
     max_iter: int,
 ) -> AlphaPath:
     """Solve along falling alphas with the model of a fit, each from the solution before."""
-    visited, rows = _choose_alphas(fit, alphas), table.prepare_with(fit.view)
+    visited = _choose_alphas(fit, table.n_features, alphas)
+    rows = table.prepare_with(fit.view)
     start = fit.model.start_from(rows)
     results = alpha_path(fit.model, rows, visited, start, tol=tol, max_iter=max_iter)
     weights = np.zeros((len(results), len(table.values)))
@@ -94,9 +95,9 @@ def follow_path(
     )
 
 
-def _choose_alphas(fit: Fit[Any], alphas: ArrayLike | None) -> FloatArray:
+def _choose_alphas(fit: Fit[Any], n_features: int, alphas: ArrayLike | None) -> FloatArray:
     """Return the alphas of a path, largest first."""
-    largest, smallest = fit.model.path_range(fit.result.alpha)
+    largest, smallest = fit.model.path_range(fit.result.alpha, n_features)
     if alphas is None:
         return np.geomspace(largest, smallest, _N_ALPHAS)
     visited = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
