@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from eosparse import EOSDetector
+from eosparse.models import GaussianModel
 
 
 def clean(n=200, d=4):
@@ -129,12 +130,12 @@ def test_bad_sample_weights(weights, message):
         ({"weight_cut": -0.1}, "^weight_cut=-0.1 must be"),
         ({"contamination": 0.6}, "^contamination=0.6 must be"),
         ({"level": 0.01, "contamination": 0.1}, "level and contamination"),
-        ({"covariance": "round"}, "covariance"),
-        ({"shrinkage": 1.0}, "^shrinkage=1.0 must be"),
-        ({"shrinkage": "some"}, "^shrinkage='some' must be"),
-        ({"shrinkage": None}, "^shrinkage=None must be"),
-        ({"shrinkage": False}, "^shrinkage=False must be"),
-        ({"shrinkage": 0.5, "covariance": "diag"}, "applies to covariance='full' only"),
+        ({"model": GaussianModel("round")}, "^covariance='round' must be one of"),
+        ({"model": GaussianModel(shrinkage=1.0)}, "^shrinkage=1.0 must be"),
+        ({"model": GaussianModel(shrinkage="some")}, "^shrinkage='some' must be"),
+        ({"model": GaussianModel(shrinkage=None)}, "^shrinkage=None must be"),
+        ({"model": GaussianModel(shrinkage=False)}, "^shrinkage=False must be"),
+        ({"model": GaussianModel("diag", shrinkage=0.5)}, "applies to covariance='full' only"),
         ({"start": "lucky"}, "start"),
         ({"start": np.ones(3)}, "start"),
         ({"start": np.full(200, -1.0)}, "start"),

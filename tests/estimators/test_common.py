@@ -15,14 +15,15 @@ from eosparse import (
     EOSRegressor,
     SPAClassifier,
 )
+from eosparse.models import GaussianModel
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
     [
         EOSDetector(),
-        EOSDetector(covariance="diag", contamination=0.1),
-        EOSDetector(shrinkage=0.2, contamination=0.1),
+        EOSDetector(model=GaussianModel("diag"), contamination=0.1),
+        EOSDetector(model=GaussianModel(shrinkage=0.2), contamination=0.1),
         SPAClassifier(),
         SPAClassifier(4, alpha=np.inf, affiliation="hard"),
         SPAClassifier(4, alpha=1.0, temperature=1.0, epsilon_features=0.5),

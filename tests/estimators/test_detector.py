@@ -7,8 +7,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from eosparse.fitting.read_out import TAIL_GUARD
-from eosparse.models.raw_gaussian import RawGaussian
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -18,7 +16,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from eosparse import CollapseError, DegenerateDataWarning, EOSDetector, Status
 from eosparse.core import alternate
 from eosparse.datasets import load_blood_panel, make_contaminated
-from eosparse.models import Normal
+from eosparse.fitting.judge import TAIL_GUARD
+from eosparse.models import GaussianModel, Normal
 from eosparse.rows import MemoryRows
 
 
@@ -225,11 +224,21 @@ def test_path_visits_given_alphas_and_leaves_the_detector_alone(fitted, spoilt):
     np.testing.assert_array_equal(fitted.location_, before)
 
 
-def test_path_works_with_shrinkage_and_names_alphas_that_are_too_small(spoilt):
-    path = EOSDetector(shrinkage=0.3).path(spoilt.X)
+def test_path_works_with_shrinkage(spoilt):
+    path = EOSDetector(model=GaussianModel(shrinkage=0.3)).path(spoilt.X)
     assert np.isfinite(path.weights).all()
-    with pytest.raises(ValueError, match="alphas must be numbers above"):
-        EOSDetector().path(spoilt.X, alphas=0.1)
+
+
+def test_path_ends_at_an_alpha_that_is_too_small(spoilt):
+    """At 1/D and below, no solution holds more than a few rows."""
+    path = EOSDetector().path(spoilt.X, alphas=[0.1, 0.05, 0.5])
+    assert path.alphas.tolist() == [0.5, 0.1]
+    assert path.statuses == (Status.CONVERGED, Status.COLLAPSED)
+    assert path.n_flagged[1] == -1
+    assert not path.weights[1].any()
+    for alphas in (0.0, [1.0, -2.0], np.nan):
+        with pytest.raises(ValueError, match="alphas must be a list of positive numbers"):
+            EOSDetector().path(spoilt.X, alphas=alphas)
 
 
 @pytest.mark.parametrize("attempt", ["path", "failed fit", "nothing"])
@@ -352,14 +361,14 @@ def test_many_more_columns_than_rows():
 @pytest.mark.parametrize("covariance", ["diag", "spherical"])
 def test_structured_covariances(covariance):
     X, is_outlier = make_contaminated(600, 10, 0.1, random_state=1)
-    detector = EOSDetector(covariance=covariance).fit(X)
+    detector = EOSDetector(model=GaussianModel(covariance)).fit(X)
     assert detector.is_outlier_[is_outlier].all()
     assert detector.is_outlier_[~is_outlier].mean() < 0.02
     off_diagonal = detector.covariance_ - np.diag(np.diag(detector.covariance_))
     assert not off_diagonal.any()
     if covariance == "spherical":
         X = X / np.arange(1, 11)
-        again = EOSDetector(covariance=covariance).fit(X)
+        again = EOSDetector(model=GaussianModel(covariance)).fit(X)
         np.testing.assert_array_equal(again.is_outlier_, detector.is_outlier_)
     else:
         np.testing.assert_allclose(np.diag(detector.covariance_), 1.0, atol=0.25)
@@ -368,7 +377,7 @@ def test_structured_covariances(covariance):
 @pytest.mark.parametrize("covariance", ["diag", "spherical"])
 def test_structured_covariances_are_calibrated(covariance):
     flagged = [
-        EOSDetector(covariance=covariance, level=0.01)
+        EOSDetector(model=GaussianModel(covariance), level=0.01)
         .fit(np.random.default_rng(seed).normal(size=(400, 10)))
         .is_outlier_.mean()
         for seed in range(40)
@@ -426,15 +435,14 @@ def test_samples_and_acceleration_lead_to_the_answer_of_the_plain_algorithm():
     X[::6] += 15
     detector = EOSDetector(tol=1e-18).fit(X)
     assert detector.n_iter_ < 12
-    fit = detector._fit_
-    model = RawGaussian(fit.model, fit.coordinates)
-    start = Normal(fit.theta.location + 0.1, 1.5 * fit.theta.covariance)
+    theta = detector.theta_
+    start = Normal(theta.location + 0.1, 1.5 * theta.covariance)
     rows = MemoryRows(X, None, np.asarray)
-    plain = alternate(model, rows, detector.alpha_, start, tol=1e-18, accelerate=False)
+    plain = alternate(detector.model_, rows, detector.alpha_, start, tol=1e-18, accelerate=False)
     assert plain.n_iter > detector.n_iter_
     assert detector.objective_ == pytest.approx(plain.objective, rel=1e-12)
-    np.testing.assert_allclose(fit.theta.location, plain.theta.location, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(fit.theta.covariance, plain.theta.covariance, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(theta.location, plain.theta.location, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(theta.covariance, plain.theta.covariance, rtol=1e-9, atol=1e-9)
 
 
 def test_a_group_does_not_hide_in_few_rows_per_column():

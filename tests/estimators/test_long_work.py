@@ -112,7 +112,7 @@ def test_checkpoints_of_other_fits_are_refused(table, tmp_path):
     assert path.read_bytes() == before
     for content in (b"something else", b""):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="is not a checkpoint"):
+        with pytest.raises(ValueError, match="is not an eosparse checkpoint"):
             EOSDetector(checkpoint=path).fit(table)
     with pytest.raises(ValueError, match="there is no folder"):
         EOSDetector(checkpoint=tmp_path / "nowhere" / "c").fit(table)

@@ -212,7 +212,7 @@ class TestBoth:
         rows = storage(X)
         here, there = clone(estimator).fit(X), clone(estimator).fit(rows)
         if hasattr(rows, "dataset"):
-            with pytest.raises(AttributeError, match="weights_ of rows on disk"):
+            with pytest.raises(AttributeError, match="weights_ is not kept for rows on disk"):
                 _ = there.weights_
             return
         np.testing.assert_allclose(np.asarray(there.weights_), here.weights_, rtol=1e-6, atol=1e-12)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eosparse import EOSDetector, Status
+from eosparse.models import GaussianModel
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +25,9 @@ def table():
         {"efficiency": 0.9, "level": 0.01},
         {"contamination": 0.07},
         {"weight_cut": 0.01},
-        {"covariance": "diag"},
-        {"covariance": "spherical", "start": "uniform"},
-        {"shrinkage": 0.2},
+        {"model": GaussianModel("diag")},
+        {"model": GaussianModel("spherical"), "start": "uniform"},
+        {"model": GaussianModel(shrinkage=0.2)},
         {"perplexity": 4000.0},
     ],
     ids=str,

@@ -12,6 +12,7 @@ import pytest
 import eosparse
 from eosparse import EOSDetector
 from eosparse.datasets import make_contaminated
+from eosparse.models import GaussianModel
 from eosparse.tables import encode_table, recognise_columns
 from eosparse.tables.models import ModelError, load_model, save_model
 
@@ -29,7 +30,7 @@ def made(n_rows=300, n_columns=4, **options):
     [
         ((300, 4), {}),
         ((300, 4), {"alpha": 0.5, "weight_cut": 0.01}),
-        ((300, 4), {"covariance": "diag", "level": 0.01}),
+        ((300, 4), {"model": GaussianModel("diag"), "level": 0.01}),
         ((40, 60), {}),
     ],
 )

@@ -74,7 +74,7 @@ def follow_path(
     """Solve along falling alphas with the model of a fit, each from the solution before."""
     if not isinstance(table, MemoryRows):
         raise TypeError("path() takes rows in memory: read a sample of the rows first.")
-    visited = _choose_alphas(fit, alphas)
+    visited = _choose_alphas(fit, table.n_features, alphas)
     rows = table.prepare_with(fit.coordinates or fit.model.view)
     start = fit.model.start_from(rows)
     results = alpha_path(fit.model, rows, visited, start, tol=tol, max_iter=max_iter)
@@ -98,9 +98,9 @@ def follow_path(
     )
 
 
-def _choose_alphas(fit: Fit[Any], alphas: ArrayLike | None) -> FloatArray:
+def _choose_alphas(fit: Fit[Any], n_features: int, alphas: ArrayLike | None) -> FloatArray:
     """Return the alphas of a path, largest first."""
-    largest, smallest = fit.model.path_range(fit.result.alpha)
+    largest, smallest = fit.model.path_range(fit.result.alpha, n_features)
     if alphas is None:
         return np.geomspace(largest, smallest, _N_ALPHAS)
     visited = np.atleast_1d(np.asarray(alphas, dtype=np.float64))

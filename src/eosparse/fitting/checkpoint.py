@@ -96,8 +96,8 @@ class Checkpoint:
             problem = str(saved.pop("problem"))
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint: {error}. Name "
-                "another file, or remove it."
+                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint. Name another "
+                "file, or remove it."
             ) from error
         if problem != self.problem:
             raise ValueError(
@@ -112,7 +112,7 @@ class Checkpoint:
 
 
 def pack(theta: Any, name: str) -> dict[str, FloatArray]:
-    """Return the arrays of a θ: a number, an array, or a dataclass or tuple of these.
+    """Return the arrays of a θ: a number, an array, or a dataclass, tuple or list of these.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def pack(theta: Any, name: str) -> dict[str, FloatArray]:
         if parts[name].dtype.kind not in "fiub":
             raise TypeError(
                 f"checkpoint: theta is a {type(theta).__name__}; only numbers, arrays, and "
-                "dataclasses or tuples of these can be saved."
+                "dataclasses, tuples or lists of these can be saved."
             )
     return parts
 
@@ -135,8 +135,9 @@ def pack(theta: Any, name: str) -> dict[str, FloatArray]:
 def unpack(template: Any, parts: dict[str, FloatArray], name: str) -> Any:
     """Return a θ that is built like a template, from packed arrays."""
     inner = [(key, unpack(part, parts, f"{name}.{key}")) for key, part in _split(template)]
-    if isinstance(template, tuple):
-        return tuple(part for _, part in inner)
+    if isinstance(template, (tuple, list)):
+        kept = [part for _, part in inner]
+        return type(template)(*kept) if hasattr(template, "_fields") else type(template)(kept)
     if inner:
         return type(template)(**dict(inner))
     saved = parts[name]
@@ -146,7 +147,7 @@ def unpack(template: Any, parts: dict[str, FloatArray], name: str) -> Any:
 def _split(theta: Any) -> list[tuple[str, Any]]:
     if dataclasses.is_dataclass(theta):
         return [(field.name, getattr(theta, field.name)) for field in dataclasses.fields(theta)]
-    if isinstance(theta, tuple):
+    if isinstance(theta, (tuple, list)):
         return [(str(i), part) for i, part in enumerate(theta)]
     return []
 

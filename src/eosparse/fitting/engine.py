@@ -7,6 +7,7 @@ first proposal that does not collapse.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -206,7 +207,7 @@ class _Work:
                 raise KeyboardInterrupt
             return float(np.log(result.perplexity / perplexity))
 
-        low = np.log(attempt.model.path_range(attempt.alpha)[1])
+        low = np.log(attempt.model.path_range(attempt.alpha, self.rows.n_features)[1])
         high = np.log(attempt.alpha * _FARTHEST_ALPHA)
         if excess(high) > 0 > excess(low):
             alpha = float(np.exp(brentq(excess, low, high, xtol=1e-12)))
@@ -229,7 +230,9 @@ def _open_checkpoint(
     # A fit may be resumed with another tolerance or more passes.
     asked = replace(options, callbacks=(), checkpoint=None, tol=0.0, max_iter=1)
     sizes = f"{sample.table.n_present} {sample.n_rows!r}"
-    problem = fingerprint(sample.values, sample.mass, sizes, repr(asked), repr(model))
+    # Addresses of functions, and of models without a repr, differ from process to process.
+    described = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(model))
+    problem = fingerprint(sample.values, sample.mass, sizes, repr(asked), described)
     return Checkpoint(Path(options.checkpoint), problem)
 
 

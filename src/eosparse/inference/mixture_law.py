@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eosparse.core import FloatArray
+from eosparse.core import CollapseError, FloatArray
 from eosparse.inference.scaled_f import ScaledF
 
 _HALVINGS = 200
@@ -63,6 +63,11 @@ class MixtureLaw:
         ``π_k^(1/(1-c)) |V_k|^(-c/2(1-c))`` of the true shares, which is undone here.
         """
         coupling = 1 / (alpha * n_features)
+        if coupling >= 1:
+            raise CollapseError(
+                f"alpha={alpha:.6g} is too small for a mixture: the weights gather on single rows. "
+                f"Use a larger alpha, above 1 / n_features = {1 / n_features:.6g}."
+            )
         with np.errstate(divide="ignore"):  # a component without rows
             logs = (1 - coupling) * np.log(shares) + coupling / 2 * log_dets
         true = np.exp(logs - logs.max())

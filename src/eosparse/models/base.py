@@ -160,7 +160,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         """Return α for an efficiency, if errors have a natural unit; None by default."""
         return None
 
-    def path_range(self, alpha: float) -> tuple[float, float]:
+    def path_range(self, alpha: float, n_features: int) -> tuple[float, float]:  # noqa: ARG002  # for subclasses
         """Return the largest and the smallest α of a path around the α of a fit."""
         return 200 * alpha, alpha / 200
 

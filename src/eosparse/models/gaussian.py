@@ -316,7 +316,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         )
         return model if self.covariance != "full" else choose_shrinkage(model, sample)
 
-    def path_range(self, alpha: float) -> tuple[float, float]:  # noqa: ARG002  # as other models'
+    def path_range(self, alpha: float, n_features: int) -> tuple[float, float]:  # noqa: ARG002  # as other models'
         """Return the α of almost equal weights, and that just above the collapse onto a point."""
         lowest = self.alpha(1.0)
         return 200 * lowest, 1.02 * lowest

@@ -190,7 +190,11 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
             raise ValueError(
                 f"n_components={n_components} is more than the n_samples={n_present:g} rows."
             )
-        model = replace(self, n_components=n_components)
+        # Pseudo-rows keep covariances regular that too few rows determine; as for one Gaussian.
+        least = min(1.5 * (values.shape[1] + 1), n_rows / 4)
+        model = replace(
+            self, n_components=n_components, smallest_size=max(self.smallest_size, least)
+        )
         if self.pseudo_mass is not None:
             return model
         spreads = [_spread(start, values, mass) for start in model._centres(values, mass)]
@@ -232,6 +236,10 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         parameters = covariance_parameters("full", n_features)
         stable = largest_stable_coupling(parameters, n_rows / 2 / n_components)
         return 1 / (n_features * min(coupling_for_efficiency(efficiency, n_features), stable))
+
+    def path_range(self, alpha: float, n_features: int) -> tuple[float, float]:
+        """Return a range of α around that of a fit, down to just above 1/D, where c is one."""
+        return 200 * alpha, max(alpha / 200, 1.02 / n_features)
 
     @property
     def law_power(self) -> int:

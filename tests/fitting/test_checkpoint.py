@@ -1,0 +1,135 @@
+"""Checkpoints: any θ is saved and comes back as it was."""
+
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from eosparse.core import Status, alternate
+from eosparse.fitting.checkpoint import Checkpoint, pack, unpack
+from eosparse.models import ClusterModel, Line, Mixture, Normal, Plane
+from eosparse.rows import MemoryRows
+
+Pair = namedtuple("Pair", "first second")
+
+
+@dataclass(frozen=True)
+class Box:
+    inner: Any
+    size: float = 1.0
+
+
+numbers = st.floats(allow_nan=False) | st.integers(-(2**62), 2**62) | st.booleans()
+tables = arrays(
+    st.sampled_from([np.float64, np.float32, np.int64, bool]), array_shapes(max_dims=3)
+) | arrays(np.float64, st.sampled_from([(0,), (3, 0)]))
+thetas = st.recursive(
+    numbers | tables,
+    lambda part: (
+        st.lists(part, max_size=4).map(tuple)
+        | st.lists(part, max_size=4)
+        | st.builds(Pair, part, part)
+        | st.builds(Box, part, numbers)
+    ),
+    max_leaves=12,
+)
+
+
+def assert_same(one, other):
+    assert type(one) is type(other)
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    elif isinstance(one, (tuple, list)):
+        assert len(one) == len(other)
+        for mine, theirs in zip(one, other, strict=True):
+            assert_same(mine, theirs)
+    elif isinstance(one, Box):
+        assert_same((one.inner, one.size), (other.inner, other.size))
+    else:
+        assert one == other
+
+
+def blank(theta):
+    """The same structure with other numbers."""
+    if isinstance(theta, np.ndarray):
+        return np.zeros((1, 1), theta.dtype)
+    if isinstance(theta, Box):
+        return Box(blank(theta.inner), blank(theta.size))
+    if isinstance(theta, Pair):
+        return Pair(*map(blank, theta))
+    if isinstance(theta, (tuple, list)):
+        return type(theta)(map(blank, theta))
+    return type(theta)(0)
+
+
+@given(thetas)
+def test_every_theta_comes_back(theta):
+    parts = pack(theta, "theta")
+    assert all(isinstance(part, np.ndarray) for part in parts.values())
+    assert all(name.split(".")[0] == "theta" for name in parts)
+    assert_same(unpack(blank(theta), parts, "theta"), theta)
+
+
+@pytest.mark.parametrize(
+    "theta",
+    [
+        np.arange(6.0).reshape(2, 3),
+        Normal(np.ones(2), np.eye(2)),
+        Mixture(np.array([0.4, 0.6]), (Normal(np.zeros(2), np.eye(2)), Normal(np.ones(2), 2.0))),
+        Plane(np.ones(3), np.eye(3)[:1], np.ones(1)),
+        Line(np.ones(2), 3.0),
+    ],
+    ids=type,
+)
+def test_thetas_of_the_models_come_back(theta):
+    again = unpack(theta, pack(theta, "theta"), "theta")
+    assert repr(again) == repr(theta)
+
+
+@pytest.mark.parametrize("theta", ["words", {"a": 1.0}, None, (1.0, "words"), object(), 1j])
+def test_other_thetas_are_refused(theta):
+    with pytest.raises(TypeError, match="only numbers, arrays"):
+        pack(theta, "theta")
+
+
+@pytest.mark.parametrize("stop", [1, 3])
+def test_a_saved_state_is_the_one_to_resume_from(tmp_path, stop):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    model, start = ClusterModel(), X[:3]
+    checkpoint = Checkpoint(tmp_path / "c", "problem")
+    save = checkpoint.save_to(checkpoint.begin_attempt(0.5))
+
+    def callback(iteration):
+        save(iteration)
+        return iteration.number == stop
+
+    part = alternate(model, MemoryRows(X), 0.5, start, callback=callback)
+    assert part.status is Status.INTERRUPTED
+    again = Checkpoint(tmp_path / "c", "problem")
+    state = again.load(again.begin_attempt(0.5), start)
+    assert state.n_iter == stop
+    whole, resumed = (alternate(model, MemoryRows(X), 0.5, place) for place in (start, state))
+    assert resumed.objective_history == whole.objective_history
+    np.testing.assert_array_equal(resumed.theta, whole.theta)
+
+
+def test_attempts_do_not_mix(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "c", "problem")
+    X = np.random.default_rng(0).normal(size=(50, 1))
+    names = [checkpoint.begin_attempt(alpha) for alpha in (0.5, 0.5, 2.0)]
+    assert len(set(names)) == 3
+    for name, row in zip(names[:2], (X[:1], X[1:2]), strict=True):
+        alternate(
+            ClusterModel(), MemoryRows(X), 0.5, row, max_iter=3, callback=checkpoint.save_to(name)
+        )
+    first, second = (checkpoint.load(name, X[:1]) for name in names[:2])
+    assert first.objective_history != second.objective_history
+    assert checkpoint.load(names[2], X[:1]) is None
+    with pytest.raises(ValueError, match="belongs to a fit of other rows"):
+        Checkpoint(tmp_path / "c", "another problem").load(names[0], X[:1])
