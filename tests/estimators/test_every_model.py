@@ -138,8 +138,9 @@ class TestNamed:
         detector = EOSDetector(model=name).fit(X)
         assert isinstance(detector.model_, type(NAMED_MODELS[name].build()))
         fit = detector._judge.fit
-        errors = detector.model_.distances(fit.view(X), detector.theta_)
-        np.testing.assert_allclose(-detector._judge.fit.pull.correct(errors),
+        view = fit.coordinates or fit.model.view
+        errors = detector.model_.distances(view(X), detector.theta_)
+        np.testing.assert_allclose(-detector._judge.pull.correct(errors),
                                    detector.score_samples(X), atol=1e-12)  # fmt: skip
 
     def test_an_infinite_alpha_weighs_rows_alike(self, name, storage):

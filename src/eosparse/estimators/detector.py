@@ -284,8 +284,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     @property
     def shrinkage_(self) -> float:
         """The shrinkage used; Gaussian model only."""
-        check_is_fitted(self, "alpha_")
-        return float(self.model_.amount)  # type: ignore[attr-defined]  # raises for other models
+        _ = self.location_  # raises for models without one
+        return float(self.model_.amount)  # type: ignore[attr-defined]  # of the Gaussian
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
         """Fit, and return -1 for the rows that do not belong and +1 for the others."""

@@ -228,11 +228,14 @@ def _open_checkpoint(
     if options.checkpoint is None:
         return None
     # A fit may be resumed with another tolerance or more passes.
-    asked = replace(options, callbacks=(), checkpoint=None, tol=0.0, max_iter=1)
+    start = (
+        options.start if isinstance(options.start, str) else fingerprint(np.array(options.start))
+    )
+    asked = replace(options, callbacks=(), checkpoint=None, tol=0.0, max_iter=1, start="uniform")
     sizes = f"{sample.table.n_present} {sample.n_rows!r}"
     # Addresses of functions, and of models without a repr, differ from process to process.
     described = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(model))
-    problem = fingerprint(sample.values, sample.mass, sizes, repr(asked), described)
+    problem = fingerprint(sample.values, sample.mass, sizes, repr(asked), start, described)
     return Checkpoint(Path(options.checkpoint), problem)
 
 

@@ -230,11 +230,13 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
 
     def location(self, theta: Theta) -> FloatArray:  # noqa: ARG002  # for subclasses
         """Return the location of the rows, in the units of the columns."""
-        raise AttributeError(f"{type(self).__name__} has no location_; use model='gaussian'.")
+        raise AttributeError(
+            f"{type(self).__name__} has no location, covariance or shrinkage. Use model='gaussian'."
+        )
 
     def covariance_at(self, theta: Theta, alpha: float) -> FloatArray:  # noqa: ARG002  # for subclasses
         """Return the covariance of the rows, in the units of the columns."""
-        raise AttributeError(f"{type(self).__name__} has no covariance_; use model='gaussian'.")
+        return self.location(theta)  # raises, unless a model has one
 
 
 @dataclass(frozen=True)
