@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from eosparse.core import BoolArray, FloatArray, Status, alpha_path, longest_plateau
 from eosparse.fitting.judge import Rule, find_judge
 from eosparse.models import Fit
-from eosparse.rows import MemoryRows, Table
+from eosparse.rows import Table
 
 
 @dataclass(frozen=True)
@@ -72,27 +72,27 @@ def follow_path(
     max_iter: int,
 ) -> AlphaPath:
     """Solve along falling alphas with the model of a fit, each from the solution before."""
-    if not isinstance(table, MemoryRows):
+    if not table.is_in_memory:
         raise TypeError("path() takes rows in memory: read a sample of the rows first.")
     visited = _choose_alphas(fit, table.n_features, alphas)
     rows = table.prepare_with(fit.coordinates or fit.model.view)
     start = fit.model.start_from(rows)
     results = alpha_path(fit.model, rows, visited, start, tol=tol, max_iter=max_iter)
-    weights = np.zeros((len(results), len(table.values)))
-    is_outlier = np.zeros(weights.shape, dtype=np.bool_)
-    for i, result in enumerate(results):
-        if result.status is not Status.COLLAPSED:
-            step = replace(fit, result=result)
-            distances = table.map(step.measure)
-            judge = find_judge(step, distances, rule)
-            is_outlier[i] = judge.is_outlier(distances.values)
-            weights[i] = table.times_prior(judge.pull.weigh(distances.values))
     is_solved = np.array([result.status is not Status.COLLAPSED for result in results])
+    weights, flags = [], []
+    for result in results:
+        # A collapse has no solution; that of the fit lends its shape, and is emptied below.
+        step = fit if result.status is Status.COLLAPSED else replace(fit, result=result)
+        distances = table.map(step.measure)
+        judge = find_judge(step, distances, rule)
+        flags.append(distances.map(judge.is_outlier).to_column(bool))
+        weights.append(table.times_prior(distances.map(judge.pull.weigh).to_column(np.float64)))
+    is_outlier = np.stack(flags) & is_solved[:, None]
     return AlphaPath(
         alphas=visited[: len(results)],
         n_flagged=np.where(is_solved, is_outlier.sum(axis=1), -1),
         effective_sizes=np.array([result.effective_size for result in results]),
-        weights=weights,
+        weights=np.stack(weights) * is_solved[:, None],
         statuses=tuple(result.status for result in results),
         is_outlier=is_outlier,
     )

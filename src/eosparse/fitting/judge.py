@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from eosparse.core import FloatArray, check_number
-from eosparse.inference import Law, Pull, count_rejections
+from eosparse.inference import Law, Pull, count_beyond, count_rejections
 from eosparse.models import Fit
 from eosparse.rows import Table
 
@@ -134,18 +134,6 @@ def find_judge(fit: Fit[Any], distances: Table, rule: Rule) -> Judge:
         level *= max(rejected, 1.0) / fit.n_rows
     farthest = float(pull.take_in(law.distance_at(np.array([level])))[0])
     return Judge(fit, pull, law, float(pull.correct(np.array([farthest]))[0]))
-
-
-def count_beyond(distances: Table, cuts: FloatArray) -> FloatArray:
-    """Return the mass of the rows beyond each cut."""
-
-    def count(fitted: FloatArray, prior: FloatArray | None) -> FloatArray:
-        beyond = (fitted > cut for cut in cuts)
-        if prior is None:
-            return np.array([float(np.count_nonzero(rows)) for rows in beyond])
-        return np.array([float(prior[rows].sum()) for rows in beyond])
-
-    return distances.fold(count)
 
 
 def _find_farthest(distances: Table, share: float) -> float:

@@ -1,7 +1,7 @@
 """From distances to statements: p-values, false-discovery control, explanations."""
 
 from eosparse.inference.explanation import Explanation
-from eosparse.inference.false_discovery import count_rejections
+from eosparse.inference.false_discovery import count_beyond, count_rejections
 from eosparse.inference.fitted_gamma import FittedGamma
 from eosparse.inference.label_noise import (
     LabelExplanation,
@@ -30,6 +30,7 @@ __all__ = [
     "SelfPull",
     "compute_auc",
     "compute_mean_auc",
+    "count_beyond",
     "count_rejections",
     "estimate_label_noise",
     "explain_labels",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eosparse.core import FloatArray
+from eosparse.core import FloatArray, Rows
 
 # Counts asked for at once: each question may be a pass over the rows.
 _N_GUESSES = 16
@@ -47,3 +47,15 @@ def count_rejections(count: Callable[[FloatArray], FloatArray], total: float, fd
             return most
         most = bound
     return 0.0
+
+
+def count_beyond(distances: Rows[FloatArray], cuts: FloatArray) -> FloatArray:
+    """Return the mass of the rows beyond each cut."""
+
+    def count(fitted: FloatArray, prior: FloatArray | None) -> FloatArray:
+        beyond = (fitted > cut for cut in cuts)
+        if prior is None:
+            return np.array([float(np.count_nonzero(rows)) for rows in beyond])
+        return np.array([float(prior[rows].sum()) for rows in beyond])
+
+    return distances.fold(count)
