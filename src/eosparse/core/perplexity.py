@@ -235,7 +235,7 @@ class _Bracket:
     low: FloatArray
     high: FloatArray
 
-    def narrowed(self, excess: FloatArray, slopes: FloatArray) -> _Bracket:
+    def narrow(self, excess: FloatArray, slopes: FloatArray) -> _Bracket:
         """Take Newton's step where it stays inside, and halve the bracket elsewhere."""
         low = np.where(excess < 0, self.now, self.low)
         high = np.where(excess > 0, self.now, self.high)
@@ -266,7 +266,7 @@ def _search(
     for count in range(1, _MOST_STEPS + 1):
         tilted = _tilt(unit, np.exp(at.now), prior)
         excess = tilted.entropies - np.log(perplexity)
-        following = at.narrowed(excess, tilted.slopes)
+        following = at.narrow(excess, tilted.slopes)
         done = (np.abs(excess) <= _ENTROPY_TOLERANCE) | (following.now == at.now)
         done |= count == _MOST_STEPS
         if done.any():

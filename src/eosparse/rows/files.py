@@ -6,7 +6,6 @@ it is read: a missing or infinite value is an error that names the file and the 
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +15,16 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray, Mergeable
-from eosparse.rows.formats import find_format
+from eosparse.rows.dataset import (
+    arrow,
+    check_columns,
+    find_broken_part,
+    is_filtered,
+    is_number,
+    list_columns,
+    open_dataset,
+    read_batches,
+)
 from eosparse.rows.memory import block_rows, block_slices, fold_array
 from eosparse.rows.parallel import fold_in_order, map_in_order, single_threaded_blas
 from eosparse.rows.table import Chain, Table, as_stored
@@ -29,19 +37,6 @@ if TYPE_CHECKING:
 Part = TypeVar("Part", bound=Mergeable)
 Value = TypeVar("Value")
 Source = str | Path | Sequence[str | Path]
-
-
-def arrow() -> Any:
-    """Import pyarrow, or name the extra that installs it."""
-    try:
-        import pyarrow.csv
-        import pyarrow.dataset
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError(
-            "Reading rows from disk needs pyarrow: pip install 'eosparse[files]'."
-        ) from error
-    return pyarrow
 
 
 @dataclass(frozen=True)
@@ -165,7 +160,7 @@ class FileRows(Table):
 
     def check_columns(self, *, chosen: bool) -> None:
         """Raise an error if a column is missing or not numeric."""
-        _check_columns(self.dataset, [*self.columns, *filter(None, [self.weights])], chosen=chosen)
+        check_columns(self.dataset, [*self.columns, *filter(None, [self.weights])], chosen=chosen)
 
     def prepare_with(self, prepare: Callable[[FloatArray], FloatArray]) -> FileRows:
         """Return the same rows, prepared in another way."""
@@ -216,7 +211,7 @@ class FileRows(Table):
     def batches(self, others: Sequence[str] = ()) -> Iterator[Batch]:
         """Read the files in order; `others` names further columns to read."""
         names = list(dict.fromkeys([*self.columns, *filter(None, [self.weights]), *others]))
-        read, seen = _read(self.dataset, names, block_rows(len(names))), dict[str, int]()
+        read, seen = read_batches(self.dataset, names, block_rows(len(names))), dict[str, int]()
         while (item := self._read_or_explain(lambda: next(read, None), others)) is not None:
             records, fragment = item
             if len(records):
@@ -240,7 +235,7 @@ class FileRows(Table):
 
     def _column(self, batch: Batch, name: str) -> FloatArray:
         records = batch.records.column(name)
-        if not _is_number(records.type):
+        if not is_number(records.type):
             raise ValueError(
                 f"{batch.file}, column {name!r} holds {records.type}, but other files hold numbers."
             )
@@ -258,7 +253,7 @@ class FileRows(Table):
     def _place(self, batch: Batch, row: int) -> str:
         """Name the file, its row group if there are any, and the row."""
         number = batch.first_row + row
-        if _is_filtered(self.dataset):
+        if is_filtered(self.dataset):
             return f"{batch.file}, row {number} of the rows that pass the filter"
         if not hasattr(batch.fragment, "row_groups"):
             return f"{batch.file}, row {number}"
@@ -274,45 +269,8 @@ class FileRows(Table):
             return read()
         except (arrow().ArrowException, OSError) as error:
             names = [*self.columns, *filter(None, [self.weights]), *others]
-            where = _broken_part(self.dataset, names)
+            where = find_broken_part(self.dataset, names)
             raise ValueError(f"{where} cannot be read: {error}") from error
-
-
-def _read(dataset: Dataset, names: list[str], batch_size: int) -> Iterator[tuple[RecordBatch, Any]]:
-    """Yield batches, each with the fragment (a file) that it comes from."""
-    options = {"batch_size": batch_size, "batch_readahead": 2, "fragment_readahead": 1}
-    if _is_filtered(dataset):
-        for item in dataset.scanner(columns=names, **options).scan_batches():
-            yield item.record_batch, item.fragment
-        return
-    for fragment in dataset.get_fragments():
-        _check_presence(dataset, fragment, names)
-        if hasattr(fragment, "row_groups") and set(names) <= set(fragment.physical_schema.names):
-            # Page by page: a row group may be larger than memory.
-            file = arrow().parquet.ParquetFile(
-                fragment.path, filesystem=fragment.filesystem, pre_buffer=False, buffer_size=2**16
-            )
-            batches = file.iter_batches(batch_size, columns=names)
-        else:
-            batches = fragment.to_batches(columns=names, schema=dataset.schema, **options)
-        for records in batches:
-            yield records, fragment
-
-
-def _check_presence(dataset: Dataset, fragment: Any, names: list[str]) -> None:
-    """Refuse a column that a file lacks: pyarrow would read it as missing values."""
-    in_folders = set(arrow().dataset.get_partition_keys(fragment.partition_expression))
-    for name in names:
-        if name in dataset.schema.names and name not in {
-            *fragment.physical_schema.names,
-            *in_folders,
-        }:
-            raise ValueError(f"{fragment.path} has no column {name!r}, which other files have.")
-
-
-def _is_filtered(dataset: Dataset) -> bool:
-    """Whether `Dataset.filter` was applied, which hides the files."""
-    return bool(getattr(dataset, "_scan_options", None))
 
 
 def write_parquet(
@@ -360,25 +318,6 @@ def write_parquet(
     return output
 
 
-def _broken_part(dataset: Dataset, columns: list[str]) -> str:
-    """Find the first file, row group and column that cannot be read."""
-    unreadable = (arrow().ArrowException, OSError)
-    for fragment in () if _is_filtered(dataset) else dataset.get_fragments():
-        try:
-            groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else []
-        except unreadable:
-            return str(fragment.path)
-        for number, group in enumerate(groups or [fragment]):
-            for column in columns:
-                try:
-                    for _ in group.to_batches(columns=[column], schema=dataset.schema):
-                        pass
-                except unreadable:
-                    part = f", row group {number}" if groups else ""
-                    return f"{fragment.path}{part}, column {column!r}"
-    return "the files"
-
-
 def open_rows(
     source: Source | Dataset,
     columns: Sequence[str] | None = None,
@@ -419,84 +358,12 @@ def open_rows(
     """
     dataset: Any = source
     if isinstance(source, (str, Path, list, tuple)):
-        dataset = _dataset(source, partitioning)
+        dataset = open_dataset(source, partitioning)
     if not hasattr(dataset, "files"):
         raise ValueError(f"A {type(dataset).__name__} has no files. Write it to Parquet first.")
-    used = tuple(_names_in_files(dataset) if columns is None else columns)
+    used = tuple(list_columns(dataset) if columns is None else columns)
     if columns is None and weights is not None:
         used = tuple(name for name in used if name != weights)
     rows = FileRows(dataset, used)
     rows.check_columns(chosen=columns is not None)
     return rows if weights is None else rows.weight_by(weights)
-
-
-def _dataset(source: Any, partitioning: Any) -> Dataset:
-    paths = [source] if isinstance(source, (str, Path)) else list(source)
-    files = [file for path in paths for file in _files(str(path))]
-    formats = {find_format(file, streamed=True) for file in files}
-    if len(formats) > 1:
-        names = ", ".join(sorted(found.name for found in formats))
-        raise ValueError(f"{source} has files of several formats ({names}). Open them one by one.")
-    is_folder = len(paths) == 1 and Path(str(paths[0])).is_dir()
-    base = {"partition_base_dir": str(paths[0])} if is_folder else {}
-    found, pa = formats.pop(), arrow()
-    kind: Any = found.arrow_name
-    if found.separator is not None:
-        kind = pa.dataset.CsvFileFormat(pa.csv.ParseOptions(delimiter=found.separator))
-    options = {"format": kind, "partitioning": partitioning if is_folder else None, **base}
-    try:
-        dataset = pa.dataset.dataset(files, **options)
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{files[0]} cannot be read: {error}") from error
-    if found.separator is None:
-        return dataset
-    # pyarrow infers types from the first rows; integers there may be followed by decimals.
-    fields = [
-        pa.field(f.name, pa.float64()) if pa.types.is_integer(f.type) else f for f in dataset.schema
-    ]
-    return pa.dataset.dataset(files, schema=pa.schema(fields), **options)
-
-
-def _files(path: str) -> list[str]:
-    """List the files of a path, a folder or a glob pattern, in order."""
-    if Path(path).is_dir():
-        inside = (file for file in Path(path).rglob("*") if file.is_file())
-        hidden = (".", "_")  # unfinished files and metadata
-        files = [
-            str(file)
-            for file in inside
-            if not any(part.startswith(hidden) for part in file.relative_to(path).parts)
-        ]
-    elif Path(path).exists():
-        files = [path]
-    else:
-        files = glob.glob(path, recursive=True)
-    if not files:
-        raise FileNotFoundError(f"No file matches {path!r}.")
-    return sorted(files)
-
-
-def _names_in_files(dataset: Dataset) -> list[str]:
-    """List the columns stored in the files, without those encoded in folder names."""
-    first = None if _is_filtered(dataset) else next(iter(dataset.get_fragments()), None)
-    inside = set(dataset.schema.names if first is None else first.physical_schema.names)
-    return [name for name in dataset.schema.names if name in inside]
-
-
-def _is_number(kind: Any) -> bool:
-    types = arrow().types
-    checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    return any(check(kind) for check in checks)
-
-
-def _check_columns(dataset: Dataset, names: list[str], *, chosen: bool) -> None:
-    missing = [name for name in names if name not in dataset.schema.names]
-    if missing:
-        raise ValueError(
-            f"The files have no column {missing[0]!r}. They have {', '.join(dataset.schema.names)}."
-        )
-    for name in names:
-        kind = dataset.schema.field(name).type
-        if not _is_number(kind):
-            remedy = "Leave it out" if chosen else "List the columns to use: open_rows(…, columns)"
-            raise ValueError(f"Column {name!r} holds {kind}, not numbers. {remedy}.")

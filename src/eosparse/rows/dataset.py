@@ -1,0 +1,157 @@
+"""Files as pyarrow datasets: opened, checked, and read batch by batch."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eosparse.rows.formats import find_format
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyarrow.dataset import Dataset
+
+
+def arrow() -> Any:
+    """Import pyarrow, or name the extra that installs it."""
+    try:
+        import pyarrow.csv
+        import pyarrow.dataset
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError(
+            "Reading rows from disk needs pyarrow: pip install 'eosparse[files]'."
+        ) from error
+    return pyarrow
+
+
+def open_dataset(source: Any, partitioning: Any) -> Dataset:
+    paths = [source] if isinstance(source, (str, Path)) else list(source)
+    files = [file for path in paths for file in _list_files(str(path))]
+    formats = {find_format(file, streamed=True) for file in files}
+    if len(formats) > 1:
+        names = ", ".join(sorted(found.name for found in formats))
+        raise ValueError(f"{source} has files of several formats ({names}). Open them one by one.")
+    is_folder = len(paths) == 1 and Path(str(paths[0])).is_dir()
+    base = {"partition_base_dir": str(paths[0])} if is_folder else {}
+    found, pa = formats.pop(), arrow()
+    kind: Any = found.arrow_name
+    if found.separator is not None:
+        kind = pa.dataset.CsvFileFormat(pa.csv.ParseOptions(delimiter=found.separator))
+    options = {"format": kind, "partitioning": partitioning if is_folder else None, **base}
+    try:
+        dataset = pa.dataset.dataset(files, **options)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{files[0]} cannot be read: {error}") from error
+    if found.separator is None:
+        return dataset
+    # pyarrow infers types from the first rows; integers there may be followed by decimals.
+    fields = [
+        pa.field(f.name, pa.float64()) if pa.types.is_integer(f.type) else f for f in dataset.schema
+    ]
+    return pa.dataset.dataset(files, schema=pa.schema(fields), **options)
+
+
+def _list_files(path: str) -> list[str]:
+    """List the files of a path, a folder or a glob pattern, in order."""
+    if Path(path).is_dir():
+        inside = (file for file in Path(path).rglob("*") if file.is_file())
+        hidden = (".", "_")  # unfinished files and metadata
+        files = [
+            str(file)
+            for file in inside
+            if not any(part.startswith(hidden) for part in file.relative_to(path).parts)
+        ]
+    elif Path(path).exists():
+        files = [path]
+    else:
+        files = glob.glob(path, recursive=True)
+    if not files:
+        raise FileNotFoundError(f"No file matches {path!r}.")
+    return sorted(files)
+
+
+def list_columns(dataset: Dataset) -> list[str]:
+    """List the columns stored in the files, without those encoded in folder names."""
+    first = None if is_filtered(dataset) else next(iter(dataset.get_fragments()), None)
+    inside = set(dataset.schema.names if first is None else first.physical_schema.names)
+    return [name for name in dataset.schema.names if name in inside]
+
+
+def is_number(kind: Any) -> bool:
+    types = arrow().types
+    checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(check(kind) for check in checks)
+
+
+def check_columns(dataset: Dataset, names: list[str], *, chosen: bool) -> None:
+    missing = [name for name in names if name not in dataset.schema.names]
+    if missing:
+        raise ValueError(
+            f"The files have no column {missing[0]!r}. They have {', '.join(dataset.schema.names)}."
+        )
+    for name in names:
+        kind = dataset.schema.field(name).type
+        if not is_number(kind):
+            remedy = "Leave it out" if chosen else "List the columns to use: open_rows(…, columns)"
+            raise ValueError(f"Column {name!r} holds {kind}, not numbers. {remedy}.")
+
+
+def read_batches(
+    dataset: Dataset, names: list[str], batch_size: int
+) -> Iterator[tuple[RecordBatch, Any]]:
+    """Yield batches, each with the fragment (a file) that it comes from."""
+    options = {"batch_size": batch_size, "batch_readahead": 2, "fragment_readahead": 1}
+    if is_filtered(dataset):
+        for item in dataset.scanner(columns=names, **options).scan_batches():
+            yield item.record_batch, item.fragment
+        return
+    for fragment in dataset.get_fragments():
+        _check_presence(dataset, fragment, names)
+        if hasattr(fragment, "row_groups") and set(names) <= set(fragment.physical_schema.names):
+            # Page by page: a row group may be larger than memory.
+            file = arrow().parquet.ParquetFile(
+                fragment.path, filesystem=fragment.filesystem, pre_buffer=False, buffer_size=2**16
+            )
+            batches = file.iter_batches(batch_size, columns=names)
+        else:
+            batches = fragment.to_batches(columns=names, schema=dataset.schema, **options)
+        for records in batches:
+            yield records, fragment
+
+
+def _check_presence(dataset: Dataset, fragment: Any, names: list[str]) -> None:
+    """Refuse a column that a file lacks: pyarrow would read it as missing values."""
+    in_folders = set(arrow().dataset.get_partition_keys(fragment.partition_expression))
+    for name in names:
+        if name in dataset.schema.names and name not in {
+            *fragment.physical_schema.names,
+            *in_folders,
+        }:
+            raise ValueError(f"{fragment.path} has no column {name!r}, which other files have.")
+
+
+def is_filtered(dataset: Dataset) -> bool:
+    """Whether `Dataset.filter` was applied, which hides the files."""
+    return bool(getattr(dataset, "_scan_options", None))
+
+
+def find_broken_part(dataset: Dataset, columns: list[str]) -> str:
+    """Find the first file, row group and column that cannot be read."""
+    unreadable = (arrow().ArrowException, OSError)
+    for fragment in () if is_filtered(dataset) else dataset.get_fragments():
+        try:
+            groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else []
+        except unreadable:
+            return str(fragment.path)
+        for number, group in enumerate(groups or [fragment]):
+            for column in columns:
+                try:
+                    for _ in group.to_batches(columns=[column], schema=dataset.schema):
+                        pass
+                except unreadable:
+                    part = f", row group {number}" if groups else ""
+                    return f"{fragment.path}{part}, column {column!r}"
+    return "the files"
