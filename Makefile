@@ -35,7 +35,7 @@ imports: $(STAMPS)/dev
 pytest: export OMP_NUM_THREADS = 1
 pytest: export OPENBLAS_NUM_THREADS = 1
 pytest: $(STAMPS)/dev
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n 2 --cov=eosparse --cov-report=term:skip-covered
 
 # The tests with the oldest version of each dependency that pyproject.toml allows.
 OLDEST := .venv-oldest

@@ -457,7 +457,9 @@ def _names_in_files(dataset: Dataset) -> list[str]:
     """Names of the columns that are in the files, not in the names of folders."""
     first = None if _is_filtered(dataset) else next(iter(dataset.get_fragments()), None)
     inside = set(dataset.schema.names if first is None else first.physical_schema.names)
-    return [name for name in dataset.schema.names if name in inside]
+    # pandas stores its index as a column, such as `__index_level_0__` of a filtered frame.
+    index = (dataset.schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in dataset.schema.names if name in inside and name not in index]
 
 
 def _is_number(kind: Any) -> bool:
