@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test test-browser lint types imports pytest docs bench-detector bench-labels bench-speed bench-tables bench-models reproduce clean
+.PHONY: demo test test-browser lint types imports pytest oldest hooks docs bench-detector bench-labels bench-speed bench-tables bench-models reproduce clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -31,8 +31,29 @@ types: $(STAMPS)/dev
 imports: $(STAMPS)/dev
 	$(BIN)/lint-imports
 
+# BLAS keeps to one thread, for pytest runs two processes.
+pytest: export OMP_NUM_THREADS = 1
+pytest: export OPENBLAS_NUM_THREADS = 1
 pytest: $(STAMPS)/dev
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --cov=eosparse --cov-report=term:skip-covered
+
+# The tests with the oldest version of each dependency that pyproject.toml allows. The digits printed on the pages are
+# those of the newest versions.
+OLDEST := .venv-oldest
+$(OLDEST)/.stamp: pyproject.toml
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet uv
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --editable '.[test]'
+	touch $@
+
+oldest: export OMP_NUM_THREADS = 1
+oldest: export OPENBLAS_NUM_THREADS = 1
+oldest: $(OLDEST)/.stamp
+	$(OLDEST)/bin/python -m pytest -n 2 --deselect tests/test_docs.py::test_its_code_does_what_it_shows
+
+# All hooks of .pre-commit-config.yaml, on all files.
+hooks: $(STAMPS)/dev
+	$(BIN)/pre-commit run --all-files --show-diff-on-failure
 
 # The site; a warning is an error.
 docs: $(STAMPS)/docs
@@ -64,4 +85,4 @@ reproduce: $(STAMPS)/bench
 	$(BIN)/eosparse reproduce $(MODE)
 
 clean:
-	rm -rf .venv build dist docs/_build docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-oldest build dist docs/_build docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

@@ -98,7 +98,7 @@ def test_accepted_with_a_right_answer(case):
     ("weights", "message"),
     [
         (np.full(200, -1.0), "[Nn]egative"),
-        (np.zeros(200), "[Ss]ample weights"),
+        (np.zeros(200), "[Ss]ample weights|sample_weight sums to"),
         (np.full(200, 1e-3), "sample_weight sums to"),
         (np.ones(7), "shape"),
         (np.full(200, np.nan), "NaN"),

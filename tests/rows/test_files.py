@@ -58,6 +58,12 @@ def test_paths_globs_folders_lists_and_datasets(frame, folder):
     np.testing.assert_allclose(EOSDetector().fit(str(numbers)).location_, wanted, rtol=1e-9)
 
 
+@pytest.mark.parametrize("name", [None, "patient"])
+def test_the_index_of_a_frame_is_not_a_column(frame, tmp_path, name):
+    frame.loc[frame["a"] > 0, COLUMNS].rename_axis(name).to_parquet(tmp_path / "some.parquet")
+    assert open_rows(tmp_path).columns == tuple(COLUMNS)
+
+
 def test_whole_numbers_in_csv_may_be_followed_by_others(tmp_path):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(rng.integers(0, 50, size=(200_000, 2)), columns=["a", "b"])

@@ -77,7 +77,9 @@ def list_columns(dataset: Dataset) -> list[str]:
     """List the columns stored in the files, without those encoded in folder names."""
     first = None if is_filtered(dataset) else next(iter(dataset.get_fragments()), None)
     inside = set(dataset.schema.names if first is None else first.physical_schema.names)
-    return [name for name in dataset.schema.names if name in inside]
+    # pandas stores its index as a column, such as `__index_level_0__` of a filtered frame.
+    index = (dataset.schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in dataset.schema.names if name in inside and name not in index]
 
 
 def is_number(kind: Any) -> bool:
