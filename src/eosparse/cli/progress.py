@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
-    from eosparse.comparison.units import Standing
+    from eosparse.comparison.runner import Standing
     from eosparse.core import Iteration
 
 _SECONDS_BETWEEN_LINES = 30.0
