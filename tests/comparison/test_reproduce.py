@@ -237,7 +237,7 @@ def test_compare_prints_the_table_of_all_peers(own, tmp_path):
         (
             lambda t: t.assign(age=t["age"].where(t.index != 7)),
             ["--truth", "bad"],
-            "column 'age' has 1 missing",
+            "Column 'age' has 1 missing",
         ),
         (lambda t: t[["name", "bad"]], ["--truth", "bad"], "no numeric columns"),
     ],

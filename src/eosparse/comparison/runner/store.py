@@ -82,7 +82,7 @@ class Store:
             if fresh:
                 self.clear()
             elif forget is not None:
-                self._forget(forget)
+                self.forget(forget)
             self._check(description)
             self._drop_unfinished_line()
             yield
@@ -145,8 +145,9 @@ class Store:
             ) from None
         return row
 
-    def _forget(self, forget: Callable[[Row], bool]) -> None:
-        rest = [row for row in self.read_units() if not forget(row)]
+    def forget(self, is_old: Callable[[Row], bool]) -> None:
+        """Remove some units; without any left, remove the description as well."""
+        rest = [row for row in self.read_units() if not is_old(row)]
         if rest:
             write_text(self._units, "".join(json.dumps(row) + "\n" for row in rest))
         else:
