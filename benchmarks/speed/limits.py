@@ -15,7 +15,7 @@ from eosparse import EOSDetector
 from eosparse.comparison.runner import Row
 from eosparse.core import visit
 from eosparse.estimators import detector as detector_module
-from eosparse.estimators import gaussian_choices
+from eosparse.fitting import gaussian_choices
 from eosparse.models.raw_gaussian import RawGaussian
 from eosparse.rows import MemoryRows
 

@@ -24,6 +24,15 @@ def note(setting, method, repetition):
     return {"value": setting["x"] + repetition, "seconds": 0.1}
 
 
+def square(x, folder):
+    """Leave a trace, and fail for 1 while there is a file ``fail``."""
+    with (Path(folder) / "trace").open("a") as file:
+        file.write(f"{x}\n")
+    if x == 1 and (Path(folder) / "fail").exists():
+        raise ValueError("one")
+    return [{"x": x, "square": x * x}]
+
+
 def grid(folder, methods=("good",), *, n_settings=2, seconds=0.0, **options):
     settings = tuple(
         {"x": x, "trace": str(Path(folder) / "trace"), "seconds": seconds}
