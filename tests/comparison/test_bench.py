@@ -4,9 +4,9 @@ from importlib import import_module
 
 import pandas as pd
 import pytest
+from benchmarks.bench import Bench, run_command
 from unit_work import square
 
-from benchmarks.bench import Bench, run_command
 from eosparse.comparison.runner import Store
 
 
