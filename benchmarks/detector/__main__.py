@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-import time
-
+from benchmarks.bench import run_command
 from benchmarks.detector import adbench, breakdown, calibration, discoveries, paper_points, speed
 
 FIGURES = {
@@ -16,19 +14,5 @@ FIGURES = {
     "f": speed.run,
 }
 
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks.detector", description=__doc__)
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="a to f (default: all)")
-    parser.add_argument("--scale", type=float, default=1.0, help="multiplies the repetitions")
-    arguments = parser.parse_args()
-    if unknown := set(arguments.figures) - set(FIGURES):
-        parser.error(f"unknown figures: {', '.join(sorted(unknown))}; choose from a to f")
-    for name in arguments.figures or FIGURES:
-        begun = time.perf_counter()
-        FIGURES[name](arguments.scale)
-        print(f"(figure {name}: {time.perf_counter() - begun:.0f} s)", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_command("detector", __doc__, FIGURES)

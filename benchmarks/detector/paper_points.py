@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
-from eosparse.fitting.gaussian_fit import GaussianFit
-from eosparse.fitting.read_out import Judgement, Rule, read_out
 
-from benchmarks.reporting import Row, report, run_units, summarise
+from benchmarks.bench import Bench, count_repetitions
 from eosparse import EOSDetector
-from eosparse.comparison.contamination import ALPHA_BY_COLUMNS, ALPHA_BY_SHARE
+from eosparse.comparison.intervals import summarise
+from eosparse.comparison.panels.contamination import ALPHA_BY_COLUMNS, ALPHA_BY_SHARE
+from eosparse.comparison.peers.eos import AUTHOR_OPTIONS
+from eosparse.comparison.runner import Row
 from eosparse.datasets import make_contaminated
+from eosparse.fitting.judge import Rule, find_judge
+from eosparse.models import Fit, Normal
 from eosparse.rows import MemoryRows
 
 
-def _points() -> list[Row]:
+def _list_points() -> list[Row]:
     """Return each point with the α that the author tuned for it."""
     in_e = [
         {"panel": "E", "n_samples": 2000, "n_features": d, "contamination": 0.02, "alpha": alpha}
@@ -28,35 +29,28 @@ def _points() -> list[Row]:
     return in_e + in_f
 
 
-def unit(
+def measure(
     panel: str, n_samples: int, n_features: int, contamination: float, alpha: float, repetition: int
 ) -> list[Row]:
     X, truth = make_contaminated(n_samples, n_features, contamination, random_state=repetition)
-    # The author's run: random weights, T·w < .01. Singular tables need no rule of their own here.
-    author = EOSDetector(
-        alpha, weight_cut=0.01, start="random", random_state=repetition, shrinkage=0.0
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        default = EOSDetector().fit(X)
-        author.fit(X)
+    default = EOSDetector().fit(X)
+    author = EOSDetector(alpha, **AUTHOR_OPTIONS, random_state=repetition).fit(X)
     flagged = {
-        # The fit does not depend on the rate: it is read out at three.
-        f"fdr={fdr:g}": _flagged(default._fit_, X, fdr)
+        # One fit, judged at three rates.
+        f"fdr={fdr:g}": _flag(default._judge.fit, X, fdr)
         for fdr in (0.05, 0.01, 0.001)
     }
     flagged["author's α and rule"] = author.is_outlier_
     key = {"panel": panel, "columns": n_features, "contamination": contamination}
-    return [key | {"method": name} | _outcome(rows, truth) for name, rows in flagged.items()]
+    return [key | {"method": name} | _measure_flags(rows, truth) for name, rows in flagged.items()]
 
 
-def _flagged(fit: GaussianFit, X: np.ndarray, fdr: float) -> np.ndarray:
-    distances = MemoryRows(X).map(fit.uncorrected_distances)
-    judge = read_out(fit, distances, Rule("fdr", fdr)).judge
-    return Judgement(judge, "is_outlier").of(distances.values)
+def _flag(fit: Fit[Normal], X: np.ndarray, fdr: float) -> np.ndarray:
+    distances = MemoryRows(X).map(fit.measure)
+    return find_judge(fit, distances, Rule("fdr", fdr)).is_outlier(distances.values)
 
 
-def _outcome(flagged: np.ndarray, truth: np.ndarray) -> Row:
+def _measure_flags(flagged: np.ndarray, truth: np.ndarray) -> Row:
     found = np.count_nonzero(flagged & truth)
     return {
         "precision": found / max(np.count_nonzero(flagged), 1),
@@ -64,21 +58,21 @@ def _outcome(flagged: np.ndarray, truth: np.ndarray) -> Row:
     }
 
 
-def _repetitions(n_features: int) -> int:
-    """Fewer where one fit takes seconds."""
+def _count_full(n_features: int) -> int:
+    """Return the repetitions of a point: fewer where a fit takes seconds."""
     return 50 if n_features <= 200 else 16 if n_features <= 500 else 4
 
 
-def run(scale: float) -> None:
+def run(bench: Bench) -> None:
     settings = [
         point | {"repetition": r}
-        for point in _points()
-        for r in range(max(2, round(scale * _repetitions(point["n_features"]))))
+        for point in _list_points()
+        for r in range(count_repetitions(bench.scale, _count_full(point["n_features"])))
     ]
-    raw = run_units(unit, settings)
+    raw = bench.run_units("detector_d", measure, settings)
     by = ["panel", "columns", "contamination", "method"]
     table = summarise(raw, by, ["precision", "recall"])
-    report("detector_d", "d. Points of panels E and F", raw, table)
+    bench.report("detector_d", "d. Points of panels E and F", raw, table)
     from_ten = table[table["columns"] >= 10].groupby("method", sort=False)
     print("\nlowest means from D = 10 on:")
     print(from_ten[["precision", "recall"]].min().round(4).to_string())

@@ -1,4 +1,4 @@
-"""Draw docs/images/labels.png from the tables that figures a and b keep."""
+"""Draw docs/images/labels.png from the table of figure b."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from benchmarks.reporting import RESULTS
+from benchmarks.bench import RESULTS
 
-# Okabe and Ito's colours, told apart without colour vision too, by lightness.
+# Okabe and Ito's colours, which differ in lightness too.
 _STYLES = {
     "EOS+SPA": ("#D55E00", "-", "o"),
     "SPA": ("#D55E00", ":", "o"),
@@ -34,7 +34,7 @@ def main() -> None:
             mine["p"], mine["auc"], mine["auc ±"], color=colour, linestyle=line, marker=marker,
             markersize=5, capsize=2, label=method,
         )  # fmt: skip
-    axes.set_xlabel("part of the training labels that are wrong")
+    axes.set_xlabel("share of wrong training labels")
     axes.set_ylabel("area under the ROC curve, right labels")
     axes.set_title("WDBC: learning from wrong labels (mean and 95 % interval)", fontsize=11)
     axes.grid(alpha=0.3)

@@ -5,46 +5,21 @@ from __future__ import annotations
 import time
 
 import numpy as np
-import statsmodels.api as sm
-from sklearn.linear_model import (
-    HuberRegressor,
-    LinearRegression,
-    RANSACRegressor,
-    TheilSenRegressor,
-)
 
-from benchmarks.reporting import Row, report, run_resumable, summarise
-from eosparse import EOSRegressor
+from benchmarks.bench import Bench, count_repetitions
+from eosparse.comparison.intervals import summarise
+from eosparse.comparison.peers import PEERS, Task, list_peers
+from eosparse.comparison.runner import Row
+from eosparse.core import FloatArray
 
 
-def _sklearn(model):
-    def coefficients(X, y):
-        fitted = model().fit(X, y)
-        return getattr(fitted, "estimator_", fitted).coef_
+def make_rows(
+    where: str, p: float, n_features: int, repetition: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return 300 Gaussian rows, y with unit noise, and the true coefficients.
 
-    return coefficients
-
-
-def _rlm(norm):
-    def coefficients(X, y):
-        return sm.RLM(y, sm.add_constant(X), M=norm()).fit().params[1:]
-
-    return coefficients
-
-
-METHODS = {
-    "EOSRegressor": _sklearn(EOSRegressor),
-    "least squares": _sklearn(LinearRegression),
-    "Huber": _sklearn(lambda: HuberRegressor(max_iter=500)),
-    "RANSAC": _sklearn(lambda: RANSACRegressor(random_state=0)),
-    "Theil-Sen": _sklearn(lambda: TheilSenRegressor(random_state=0, max_subpopulation=2000)),
-    "RLM (Huber)": _rlm(sm.robust.norms.HuberT),
-    "RLM (Tukey)": _rlm(sm.robust.norms.TukeyBiweight),
-}
-
-
-def table(where: str, p: float, n_features: int, repetition: int):
-    """Gaussian rows, unit noise; outliers 10 to 40 off in y, or 5 to 10 off in every column."""
+    Outliers are 10 to 40 off in y, or 5 to 10 off in every column of X.
+    """
     rng = np.random.default_rng(repetition)
     X = rng.standard_normal((300, n_features))
     truth = rng.uniform(-3, 3, n_features)
@@ -57,12 +32,12 @@ def table(where: str, p: float, n_features: int, repetition: int):
     return X, y, truth
 
 
-def unit(where: str, p: float, n_features: int, repetition: int) -> list[Row]:
-    X, y, truth = table(where, p, n_features, repetition)
+def measure(where: str, p: float, n_features: int, repetition: int) -> list[Row]:
+    X, y, truth = make_rows(where, p, n_features, repetition)
     rows = []
-    for name, coefficients in METHODS.items():
+    for name in list_peers(Task.REGRESS):
         begun = time.perf_counter()
-        error = float(np.linalg.norm(coefficients(X, y) - truth))
+        error = float(np.linalg.norm(PEERS[name].run(X, y) - truth))
         rows.append(
             {"outliers in": where, "p": p, "columns": n_features, "method": name}
             | {"error": error, "seconds": time.perf_counter() - begun}
@@ -70,19 +45,17 @@ def unit(where: str, p: float, n_features: int, repetition: int) -> list[Row]:
     return rows
 
 
-def run(scale: float) -> None:
+def run(bench: Bench) -> None:
     settings = [
         {"where": where, "p": p, "n_features": d, "repetition": r}
         for where in ("y", "X")
         for p in (0.0, 0.1, 0.2, 0.3, 0.4)
         for d in (2, 10)
-        for r in range(max(2, round(30 * scale)))
+        for r in range(count_repetitions(bench.scale, 30))
     ]
-    raw = run_resumable("labels_f", unit, settings)
-    by = ["outliers in", "columns", "p", "method"]
-    summary = summarise(raw, by, ["error", "seconds"])
-    report("labels_f", "f. Error of the coefficients", raw, summary)
-    wide = summary.pivot_table(
-        index=["outliers in", "columns", "p"], columns="method", values="error"
-    )
+    raw = bench.run_units("labels_f", measure, settings)
+    key = ["outliers in", "columns", "p"]
+    summary = summarise(raw, [*key, "method"], ["error", "seconds"])
+    bench.report("labels_f", "f. Error of the coefficients", raw, summary)
+    wide = summary.pivot_table(index=key, columns="method", values="error")
     print("\n" + wide.round(3).to_string(), flush=True)

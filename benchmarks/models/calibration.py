@@ -1,9 +1,9 @@
 """Flagged shares of clean rows at a 1 % level: of the kind that a model describes, and of others.
 
-Right kinds: separate Gaussian clusters of equal variance (clusters), of unequal shares and spreads
-(mixture); Gaussian noise around a plane (subspace) and around a linear function (regression). Wrong
-ones: in "heavy", noise has Student's law with 5 degrees; in "unequal", its deviations differ by a
-factor of two between clusters or columns.
+Right kinds: separate Gaussian clusters of equal variance (clusters), or of unequal shares and
+spreads (mixture); Gaussian noise around a plane (subspace), or around a linear function
+(regression). Wrong kinds: in "heavy", noise has Student's law with 5 degrees of freedom; in
+"unequal", its deviations differ by a factor of two between clusters or columns.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.reporting import Row, report, run_resumable, summarise
+from benchmarks.bench import Bench, count_repetitions
 from eosparse import EOSDetector
+from eosparse.comparison.intervals import summarise
+from eosparse.comparison.runner import Row
 from eosparse.core import FloatArray
 from eosparse.models import ClusterModel, LinearModel, MixtureModel, SubspaceModel
 
@@ -27,7 +29,7 @@ MODELS: dict[str, Any] = {
 }
 
 
-def rows(model: str, kind: str, n_rows: int, n_features: int, seed: int) -> FloatArray:
+def make_rows(model: str, kind: str, n_rows: int, n_features: int, seed: int) -> FloatArray:
     """Return clean rows."""
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=(n_rows, n_features))
@@ -50,8 +52,8 @@ def rows(model: str, kind: str, n_rows: int, n_features: int, seed: int) -> Floa
     return noise
 
 
-def unit(model: str, kind: str, n_rows: int, n_features: int, repetition: int) -> list[Row]:
-    X = rows(model, kind, 2 * n_rows, n_features, FIRST_SEED + repetition)
+def measure(model: str, kind: str, n_rows: int, n_features: int, repetition: int) -> list[Row]:
+    X = make_rows(model, kind, 2 * n_rows, n_features, FIRST_SEED + repetition)
     detector = EOSDetector(model=MODELS[model], level=0.01).fit(X[:n_rows])
     return [
         {
@@ -65,7 +67,7 @@ def unit(model: str, kind: str, n_rows: int, n_features: int, repetition: int) -
     ]
 
 
-def run(scale: float) -> None:
+def run(bench: Bench) -> None:
     settings = [
         {"model": model, "kind": kind, "n_rows": n, "n_features": d, "repetition": r}
         for model in MODELS
@@ -73,9 +75,9 @@ def run(scale: float) -> None:
         if not (model == "mixture" and kind == "unequal")
         for d in (3, 10)
         for n in (50 * d, 300 * d)
-        for r in range(max(2, round(scale * max(10, 30_000 / n))))
+        for r in range(count_repetitions(bench.scale, max(10, 30_000 / n)))
     ]
-    raw = run_resumable("models_calibration", unit, settings)
+    raw = bench.run_units("models_calibration", measure, settings)
     key = ["model", "rows of kind", "columns", "rows"]
     table = summarise(raw, key, ["training rows", "new rows"])
-    report("models_calibration", "Flagged share of clean rows at level 0.01", raw, table)
+    bench.report("models_calibration", "Flagged share of clean rows at level 0.01", raw, table)

@@ -1,10 +1,11 @@
-"""Figures of speed and memory: ``python -m benchmarks.speed [a b c d e f g]``."""
+"""Figures of speed and memory: ``python -m benchmarks.speed [a b c d e f g] [--scale 0.1]``.
+
+Every unit runs alone on the machine, in a process of its own.
+"""
 
 from __future__ import annotations
 
-import argparse
-import time
-
+from benchmarks.bench import run_command
 from benchmarks.speed import cluster, fits, growth, limits, out_of_core, peers, scoring
 
 FIGURES = {
@@ -17,18 +18,5 @@ FIGURES = {
     "g": limits.run,
 }
 
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks.speed", description=__doc__)
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="a to g (default: all)")
-    arguments = parser.parse_args()
-    if unknown := set(arguments.figures) - set(FIGURES):
-        parser.error(f"unknown figures: {', '.join(sorted(unknown))}; choose from a to g")
-    for name in arguments.figures or FIGURES:
-        begun = time.perf_counter()
-        FIGURES[name]()
-        print(f"(figure {name}: {time.perf_counter() - begun:.0f} s)", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_command("speed", __doc__, FIGURES)

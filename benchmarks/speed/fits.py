@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
-from benchmarks.reporting import report
-from benchmarks.speed.timing import THREADS, ratio, table
+from benchmarks.bench import ALONE, Bench
+from benchmarks.speed.timing import THREADS, make_table, measure_ratio
 from eosparse import EOSDetector
+from eosparse.comparison.runner import Row
 
-_WANTED = {(10**6, 20): 3.5, (10**6, 5): 6.0, (200_000, 100): 6.0, (20_000, 500): 10.0}
+# Rows, columns, and how many times np.cov a fit may take.
+_TARGETS = ((10**6, 20, 3.5), (10**6, 5, 6.0), (200_000, 100, 6.0), (20_000, 500, 10.0))
 
 
-def run() -> None:
-    rows = []
-    for (n, d), wanted in _WANTED.items():
-        X = table(n, d)
-        detector = EOSDetector()
-        fit, cov, times = ratio(
-            lambda detector=detector, X=X: detector.fit(X),
-            lambda X=X: np.cov(X, rowvar=False),
-            runs=3 if d > 100 else 11,
-        )
-        rows.append(
-            {"rows": n, "columns": d, "np.cov, s": cov, "fit, s": fit, "times np.cov": times}
-            | {"wanted": wanted, "passes": detector.n_iter_, "threads": THREADS}
-            | {"error of Σ": np.linalg.norm(detector.covariance_ - np.eye(d)) / np.sqrt(d)}
-        )
-    report("speed_a", "a. A fit in units of np.cov (20 % outliers)", None, pd.DataFrame(rows))
+def measure(n_rows: int, n_columns: int, target: float) -> list[Row]:
+    X, detector = make_table(n_rows, n_columns), EOSDetector()
+    fit, cov, times = measure_ratio(
+        lambda: detector.fit(X),
+        lambda: np.cov(X, rowvar=False),
+        # A fit with many columns takes seconds.
+        runs=3 if n_columns > 100 else 11,
+    )
+    error = np.linalg.norm(detector.covariance_ - np.eye(n_columns)) / np.sqrt(n_columns)
+    return [
+        {"rows": n_rows, "columns": n_columns, "np.cov, s": cov, "fit, s": fit}
+        | {"times np.cov": times, "wanted": target, "passes": detector.n_iter_}
+        | {"threads": THREADS, "error of Σ": error}
+    ]
+
+
+def run(bench: Bench) -> None:
+    settings = [
+        {"n_rows": max(4 * d, round(bench.scale * n)), "n_columns": d, "target": target}
+        for n, d, target in _TARGETS
+    ]
+    table = bench.run_units("speed_a", measure, settings, ALONE)
+    bench.report("speed_a", "a. A fit in units of np.cov (20 % outliers)", None, table)

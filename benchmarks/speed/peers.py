@@ -1,108 +1,82 @@
-"""b. Detectors at 100,000 × 20, each in a process of its own that may take two minutes."""
+"""b. Detectors at 100,000 × 20, each of which may take two minutes of processor time."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.detector import peers as covariances
-from benchmarks.reporting import report
-from benchmarks.speed.timing import THREADS, seconds, table
+from benchmarks.bench import ALONE, Bench
+from benchmarks.speed.timing import THREADS, make_table, measure_seconds, time_estimate
+from eosparse.comparison.peers import PEERS, explain_missing
+from eosparse.comparison.peers.eos import EOS
+from eosparse.comparison.runner import FAILED, OK, Grid, Row, Setting
 
 _LIMIT = 120.0
 _SHAPE = (100_000, 20)
-
-
-def eos(X: np.ndarray) -> np.ndarray:
-    from eosparse import EOSDetector
-
-    return -EOSDetector().fit(X).score_samples(X)
-
-
-def isolation_forest(X: np.ndarray) -> np.ndarray:
-    from sklearn.ensemble import IsolationForest
-
-    return -IsolationForest(random_state=0, n_jobs=-1).fit(X).score_samples(X)
-
-
-def fast_mcd(X: np.ndarray) -> np.ndarray:
-    from sklearn.covariance import MinCovDet
-
-    return MinCovDet(random_state=0).fit(X).mahalanobis(X)
-
-
-def local_outlier_factor(X: np.ndarray) -> np.ndarray:
-    from sklearn.neighbors import LocalOutlierFactor
-
-    return -LocalOutlierFactor(n_jobs=-1).fit(X).negative_outlier_factor_
-
-
-def one_class_svm(X: np.ndarray) -> np.ndarray:
-    from sklearn.svm import OneClassSVM
-
-    return -OneClassSVM(nu=0.2).fit(X).score_samples(X)
-
-
-def ecod(X: np.ndarray) -> np.ndarray:
-    from pyod.models.ecod import ECOD
-
-    return ECOD().fit(X).decision_scores_
-
-
-def np_cov(X: np.ndarray) -> np.ndarray:
-    centred, covariance = X - X.mean(axis=0), np.cov(X, rowvar=False)
-    return np.einsum("ij,ij->i", centred @ np.linalg.inv(covariance), centred)
-
-
-DETECTORS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "eosparse": eos,
-    "np.cov and distances": np_cov,
-    "FastMCD": fast_mcd,
-    "isolation forest": isolation_forest,
-    "ECOD": ecod,
-    "LOF": local_outlier_factor,
-    "one-class SVM": one_class_svm,
+# Detectors with their names in the table and options: all cores, and the true share of outliers.
+_DETECTORS: dict[str, tuple[str, dict[str, Any]]] = {
+    "eosparse": (EOS, {}),
+    "np.cov and distances": ("classical covariance", {}),
+    "FastMCD": ("FastMCD (scikit-learn)", {}),
+    "isolation forest": ("isolation forest", {"n_jobs": -1}),
+    "ECOD": ("ECOD", {}),
+    "LOF": ("LOF", {"n_jobs": -1}),
+    "one-class SVM": ("one-class SVM", {"nu": 0.2}),
 }
 # Robust covariances; they are timed alone, without distances.
 _COVARIANCES = ("OGK (statsmodels)", "OGK (R)", "FastMCD (R)", "DetMCD (R)")
+# What takes longer runs once; beyond the second limit, not again for its scores.
+_LONG, _VERY_LONG = 5.0, 30.0
 
 
-def run() -> None:
-    rows = [_row(name) for name in DETECTORS]
-    for name, fit in covariances.available().items():
-        if name in _COVARIANCES:
-            rows.append({"detector": name, "seconds": fit(table(*_SHAPE)).seconds})
-    result = pd.DataFrame(rows)
-    ours = result.loc[result["detector"] == "eosparse", "seconds"].item()
-    result["times eosparse"] = result["seconds"] / ours
-    result["threads"] = THREADS
-    report("speed_b", "b. 100,000 × 20, 20 % outliers: fit and scores", None, result)
+def time_detector(setting: Setting, method: str, repetition: int) -> Row:  # noqa: ARG001
+    """Return the median time of a detector and its area under the curve."""
+    X, truth = _make_labelled(setting["n_rows"])
+    if method in _COVARIANCES:
+        return {"seconds": time_estimate(PEERS[method], X)[1]}
+    name, options = _DETECTORS[method]
+
+    def detect() -> np.ndarray:
+        return PEERS[name].run(X, 0, **options).scores
+
+    first = measure_seconds(detect)
+    runs = [first] if first > _LONG else [measure_seconds(detect) for _ in range(7)]
+    area = roc_auc_score(truth, detect()) if first < _VERY_LONG else np.nan
+    return {"seconds": float(np.median(runs)), "AUC": float(area)}
 
 
-def _row(name: str) -> dict[str, object]:
-    command = [sys.executable, "-c", f"from benchmarks.speed.peers import timed; timed({name!r})"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT, check=True)
-    except subprocess.TimeoutExpired:
-        return {"detector": name, "seconds": np.nan, "note": f"more than {_LIMIT:.0f} s"}
-    except subprocess.CalledProcessError as error:
-        return {"detector": name, "seconds": np.nan, "note": error.stderr.splitlines()[-1][:80]}
-    spent, area = done.stdout.split()
-    return {"detector": name, "seconds": float(spent), "AUC": float(area)}
-
-
-def timed(name: str) -> None:
-    """Print the median time of a detector and its area under the curve; in its own process."""
-    X, detector = table(*_SHAPE), DETECTORS[name]
-    first = seconds(lambda: detector(X))
-    runs = [first] if first > 5 else [seconds(lambda: detector(X)) for _ in range(7)]
+def _make_labelled(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table, and which of its rows are outliers, by the same random numbers."""
+    X = make_table(n_rows, _SHAPE[1])
     rng = np.random.default_rng(0)
     rng.standard_normal(X.shape)
     truth = np.zeros(len(X), dtype=bool)
     truth[rng.choice(len(X), len(X) // 5, replace=False)] = True
-    print(float(np.median(runs)), roc_auc_score(truth, detector(X)) if first < 30 else np.nan)
+    return X, truth
+
+
+def _list_methods() -> tuple[str, ...]:
+    peers = {name: peer for name, (peer, _) in _DETECTORS.items()}
+    peers |= {name: name for name in _COVARIANCES}
+    return tuple(name for name, peer in peers.items() if explain_missing(peer) is None)
+
+
+def run(bench: Bench) -> None:
+    setting = {"n_rows": max(1000, round(bench.scale * _SHAPE[0]))}
+    grid = Grid("speed_b", (setting,), _list_methods(), time_detector, limit=_LIMIT)
+    result = pd.DataFrame([_format_row(unit) for unit in bench.run_grids([grid], ALONE)])
+    ours = result.loc[result["detector"] == "eosparse", "seconds"].item()
+    result["times eosparse"] = result["seconds"] / ours
+    result["threads"] = THREADS
+    bench.report("speed_b", "b. 100,000 × 20, 20 % outliers: fit and scores", None, result)
+
+
+def _format_row(unit: Row) -> Row:
+    row = {"detector": unit["method"], "seconds": np.nan, "AUC": np.nan, "note": None}
+    if unit["status"] == OK:
+        return row | {name: unit[name] for name in ("seconds", "AUC") if name in unit}
+    is_failed = unit["status"] == FAILED
+    return row | {"note": unit["reason"][:80] if is_failed else f"more than {_LIMIT:.0f} s"}

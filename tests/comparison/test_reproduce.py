@@ -13,13 +13,14 @@ import pytest
 from typer.testing import CliRunner
 
 from eosparse.cli.app import app
-from eosparse.comparison import limits, panels, results, tables
+from eosparse.comparison import panels, results, tables
 from eosparse.comparison.data_folder import SOURCES, DataFolder
-from eosparse.comparison.label_sets import load, split, spoilt
-from eosparse.comparison.labels import CLASSIFIERS
-from eosparse.comparison.ledger import OK, Plan
-from eosparse.comparison.panels import PANELS
-from eosparse.comparison.results import Run
+from eosparse.comparison.label_sets import corrupt_labels, load_set, split_set
+from eosparse.comparison.panels import PANELS, non_gaussian
+from eosparse.comparison.panels.labels import CLASSIFIERS
+from eosparse.comparison.peers import PEERS
+from eosparse.comparison.results import Run, write_results
+from eosparse.comparison.runner import OK, Plan
 from eosparse.datasets import make_contaminated
 
 PNG, SVG = b"\x89PNG", b"<?xml"
@@ -55,13 +56,13 @@ def data(tmp_path_factory):
 @pytest.fixture
 def shortened(monkeypatch):
     """One repetition of the first setting of every grid."""
-    whole = panels.grids_of
+    whole = panels.make_grids
 
-    def grids_of(names, quick, data):
+    def make_grids(names, quick, data):
         return [replace(grid, settings=grid.settings[:1]) for grid in whole(names, quick, data)]
 
     for module in (panels, results):
-        monkeypatch.setattr(module, "grids_of", grids_of)
+        monkeypatch.setattr(module, "make_grids", make_grids)
     monkeypatch.setattr(panels, "QUICK", Plan(1, 1, 1.0, 60.0))
 
 
@@ -80,8 +81,8 @@ def test_every_panel_runs(data, tmp_path):
     names = "a b c d e f g h i harder limits adbench labels finding"
     for name in names.split():
         assert len(pd.read_csv(out / f"{name}.csv")) > 0
-    told = ("machine", "numpy", "date", "command", "scikit-learn")
-    assert all(f"| {what} |" in page for what in told)
+    described = ("machine", "numpy", "date", "command", "scikit-learn")
+    assert all(f"| {what} |" in page for what in described)
     detected = pd.read_csv(out / "e.csv").set_index("method")
     assert detected.loc["EOS", "status"] == OK
     assert detected.loc["EOS", "recall"] > 0.8
@@ -116,10 +117,11 @@ def test_nothing_to_run_is_an_error_and_writes_nothing(tmp_path):
 
 @pytest.mark.usefixtures("shortened")
 def test_methods_that_cannot_run_are_listed_as_not_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        panels, "why_not", lambda m: "Rscript is not installed" if m.endswith("(R)") else None
-    )
-    monkeypatch.setattr(tables, "why_not", panels.why_not)
+    def explain_missing(method):
+        return "Rscript is not installed" if method.endswith("(R)") else None
+
+    for module in (panels, tables):
+        monkeypatch.setattr(module, "explain_missing", explain_missing)
     outcome = CliRunner().invoke(app, ["reproduce", "limits", "--out", str(tmp_path)])
     assert outcome.exit_code == 0, outcome.output
     status = pd.read_csv(tmp_path / "limits.csv").set_index("method")["status"]
@@ -134,18 +136,18 @@ def test_a_page_can_be_written_of_nothing_and_of_little(tmp_path, data):
             tmp_path, tuple(PANELS), rows, DataFolder(data), panels.QUICK, True, {"command": "x"}
         )
 
-    results.write(run([]))
+    write_results(run([]))
     assert "not run yet" in (tmp_path / "README.md").read_text(encoding="utf-8")
     setting = {"data": "wdbc", "noise": "exact", "p": 0.0}
     unit = {"grid": "g", "setting": setting, "method": "LDA", "repetition": 0}
-    results.write(run([unit | {"status": OK, "took": 1.0, "AUC": 0.9, "seconds": 0.1}]))
+    write_results(run([unit | {"status": OK, "took": 1.0, "AUC": 0.9, "seconds": 0.1}]))
     assert "| LDA | 0.900 |" in (tmp_path / "README.md").read_text(encoding="utf-8")
     # One repetition of one table, of which no interval is known; and weights that collapsed.
-    setting = limits.grid(True).settings[0]
+    setting = non_gaussian.make_grid(True).settings[0]
     few = {"grid": "limits", "setting": setting, "method": "EOS"}
     alone = few | {"repetition": 0, "status": OK, "took": 1.0, "AUC-ROC": 0.5, "seconds": 0.1}
     collapsed = {"grid": "a", "setting": {"alpha": 0.2}, "method": "EOS", "repetition": 0}
-    results.write(run([alone, collapsed | {"status": OK, "took": 1.0, "collapsed": True}]))
+    write_results(run([alone, collapsed | {"status": OK, "took": 1.0, "collapsed": True}]))
     assert (tmp_path / "panel_limits.png").read_bytes().startswith(PNG)
     assert (tmp_path / "panel_a.png").read_bytes().startswith(PNG)
 
@@ -153,7 +155,7 @@ def test_a_page_can_be_written_of_nothing_and_of_little(tmp_path, data):
 def test_unknown_panels_are_refused():
     outcome = CliRunner().invoke(app, ["reproduce", "z"])
     assert outcome.exit_code == 2
-    assert "choose from a, b, c" in outcome.output
+    assert "Choose from a, b, c" in outcome.output
 
 
 def test_a_file_in_the_place_of_the_folder_is_left_alone(tmp_path):
@@ -174,7 +176,7 @@ def test_what_is_not_installed_is_named_before_anything_runs(tmp_path, monkeypat
     assert not (tmp_path / "out").exists()
 
 
-def test_ctrl_c_writes_what_there_is_and_says_how_to_go_on(tmp_path):
+def test_ctrl_c_writes_the_results_so_far_and_says_how_to_resume(tmp_path):
     # A process in the background may have been started without Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     command = [sys.executable, "-m", "eosparse.cli", "reproduce", "c", "--out", str(tmp_path)]
@@ -185,9 +187,9 @@ def test_ctrl_c_writes_what_there_is_and_says_how_to_go_on(tmp_path):
     while not (tmp_path / "units.jsonl").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=300)
+    _, message = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert "The same command goes on." in said
+    assert "Run the same command to resume." in message
     assert "The run was stopped" in (tmp_path / "README.md").read_text(encoding="utf-8")
 
 
@@ -209,8 +211,8 @@ def test_compare_prints_the_table_of_all_peers(own, tmp_path):
     outcome = CliRunner().invoke(app, command)
     assert outcome.exit_code == 0, outcome.output
     assert "200 rows, 3 columns, 20 outliers." in outcome.output
-    said = "Left out: 'patient_id' (identifier), 'name' (identifier), 'constant' (constant)."
-    assert said in outcome.output
+    summary = "Left out: 'patient_id' (identifier), 'name' (identifier), 'constant' (constant)."
+    assert summary in outcome.output
     found = pd.read_csv(out).set_index("method")
     assert set(found.index) >= {"EOS", "isolation forest", "LOF", "kNN"}
     assert found.loc["EOS", "AUC-ROC"] > 0.99
@@ -221,57 +223,57 @@ def test_compare_prints_the_table_of_all_peers(own, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "said"),
+    ("change", "options", "message"),
     [
         (lambda t: t, ["--truth", "nothing"], "no column 'nothing'"),
-        (lambda t: t, ["--truth", "bad", "--outlier", "maybe"], "Say"),
+        (lambda t: t, ["--truth", "bad", "--outlier", "maybe"], "no row is an"),
         (
             lambda t: t.assign(bad=np.where(t["bad"] == "yes", -1, 1)),
             ["--truth", "bad"],
-            "say which means an outlier",
+            "Name the one that means an outlier",
         ),
-        (lambda t: t.assign(bad=0), ["--truth", "bad"], "every row is no outlier"),
+        (lambda t: t.assign(bad=0), ["--truth", "bad"], "no row is an outlier"),
         (lambda t: t.assign(bad=None), ["--truth", "bad"], "'bad' is empty in row 0"),
         (
             lambda t: t.assign(age=t["age"].where(t.index != 7)),
             ["--truth", "bad"],
-            "column 'age' has 1 missing",
+            "Column 'age' has 1 missing",
         ),
         (lambda t: t[["name", "bad"]], ["--truth", "bad"], "no numeric columns"),
     ],
 )
-def test_compare_names_what_is_wrong_with_a_table(own, change, options, said):
+def test_compare_names_what_is_wrong_with_a_table(own, change, options, message):
     change(pd.read_csv(own)).to_csv(own, index=False)
     outcome = CliRunner().invoke(app, ["compare", str(own), *options])
     assert outcome.exit_code == 2
-    assert said in " ".join(outcome.output.replace("│", "").split())
+    assert message in " ".join(outcome.output.replace("│", "").split())
 
 
 def test_exact_noise_flips_as_many_as_it_says():
     y = np.arange(200) % 2
     rng = np.random.default_rng(0)
-    assert (spoilt(y, "exact", 0.3, rng) != y).sum() == 60
+    assert (corrupt_labels(y, "exact", 0.3, rng) != y).sum() == 60
     # With replacement: 1 - exp(-p) of all rows, on average.
-    flipped = [(spoilt(y, "paper", 0.5, rng) != y).mean() for _ in range(50)]
+    flipped = [(corrupt_labels(y, "paper", 0.5, rng) != y).mean() for _ in range(50)]
     assert np.mean(flipped) == pytest.approx(1 - np.exp(-0.5), abs=0.01)
-    one_class = spoilt(y, "one class", 0.4, rng)
+    one_class = corrupt_labels(y, "one class", 0.4, rng)
     assert (one_class != y).sum() == 40
     assert (one_class[y == 0] == 0).all()
 
 
 def test_splits_are_seeded_and_leave_test_labels_alone():
-    one, same, other = (split("wdbc", "exact", 0.2, r) for r in (0, 0, 1))
+    one, same, other = (split_set("wdbc", "exact", 0.2, r) for r in (0, 0, 1))
     assert np.array_equal(one.given, same.given)
     assert not np.array_equal(one.X, other.X)
     assert (one.given != one.truth).mean() == pytest.approx(0.2, abs=0.002)
-    X, y = load("wdbc")
+    X, y = load_set("wdbc")
     known = {tuple(row): label for row, label in zip(X, y, strict=True)}
     assert all(known[tuple(r)] == label for r, label in zip(one.X_test, one.y_test, strict=True))
 
 
 def test_a_set_that_is_missing_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"neurons\.npz is missing"):
-        load("neurons", DataFolder(tmp_path))
+        load_set("neurons", DataFolder(tmp_path))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -279,5 +281,5 @@ def test_a_set_that_is_missing_is_named(tmp_path):
 def test_what_is_tuned_is_tuned(name):
     rng = np.random.default_rng(0)
     y = np.arange(90) % 2
-    model = CLASSIFIERS[name]().fit(rng.normal(size=(90, 3)) + y[:, None], y)
+    model = PEERS[name].run().fit(rng.normal(size=(90, 3)) + y[:, None], y)
     assert np.isfinite(model.cv_results_["mean_test_score"]).all()

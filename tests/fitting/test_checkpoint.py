@@ -1,8 +1,7 @@
 """Checkpoints: any θ is saved and comes back as it was."""
 
-from collections import namedtuple
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,7 +14,10 @@ from eosparse.fitting.checkpoint import Checkpoint, pack, unpack
 from eosparse.models import ClusterModel, Line, Mixture, Normal, Plane
 from eosparse.rows import MemoryRows
 
-Pair = namedtuple("Pair", "first second")
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
 
 
 @dataclass(frozen=True)

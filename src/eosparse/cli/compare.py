@@ -1,4 +1,4 @@
-"""``eosparse compare``: the same peers on a table of one's own."""
+"""``eosparse compare``: all detectors on your own labelled table."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from eosparse.cli import table_options as options
 from eosparse.cli.extras import require_bench_extra
 from eosparse.cli.progress import show_progress
+from eosparse.tables import write_table
 
 
 def compare(
@@ -18,37 +19,38 @@ def compare(
     truth: Annotated[str, typer.Option(help="Column that says which rows are outliers.")],
     outlier: Annotated[
         str | None,
-        typer.Option(help="Value of that column for outliers; 1, true or yes if not said."),
+        typer.Option(help="Its value for outliers. Default: 1, true, yes, outlier or anomaly."),
     ] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; repeat.")] = None,
-    standardise: Annotated[
-        bool, typer.Option(help="Give all columns the same scale, as for the ADBench sets.")
-    ] = True,
-    limit: Annotated[float, typer.Option(min=1.0, help="Seconds that a method may take.")] = 120.0,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out. Repeat for more.")
+    ] = None,
+    standardise: Annotated[bool, typer.Option(help="Give all columns the same scale.")] = True,
+    limit: Annotated[
+        float, typer.Option(min=1.0, help="Seconds of processor time per method.")
+    ] = 120.0,
     out: Annotated[
-        Path | None, typer.Option(help="File to write the table to; its ending says the kind.")
+        Path | None, typer.Option(help="File for the results; its extension sets the format.")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Replace that file if it exists.")] = False,
-    workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = (
+    force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes, one thread each.")] = (
         os.cpu_count() or 1
     ),
 ) -> None:
     """Run all detectors on labelled data and print how well each finds the outliers.
 
-    The labels are used to judge, never to fit.
+    Detectors never see the labels.
     """
     with require_bench_extra():
-        import pebble  # noqa: F401  # asked for now, not after the table was read
+        import pebble  # noqa: F401  # fail before the table is read
 
-        from eosparse.comparison.own_table import judged, read
-        from eosparse.tables import write_table
+        from eosparse.comparison.own_table import compare_detectors, read_labelled_table
 
     with options.handle_errors():
         options.OutputFiles(out, force=force).check()
-        own = read(table, truth, outlier, tuple(ignore or ()), standardise)
-    typer.echo(own.said, err=True)
+        own = read_labelled_table(table, truth, outlier, tuple(ignore or ()), standardise)
+    typer.echo(own.summary, err=True)
     with show_progress() as observe:
-        found = judged(own, limit, workers, observe)
+        found = compare_detectors(own, limit, workers, observe)
     numbers = found.drop(columns="status")
     typer.echo(numbers.to_string(index=False, float_format=lambda v: f"{v:.4g}", na_rep=""))
     for _, line in found[found["status"] != ""].iterrows():

@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from eosparse.comparison.units import Standing
+    from eosparse.comparison.runner import Standing
     from eosparse.core import Iteration
 
 # Often enough to see that the run goes on, rarely enough for a log file.

@@ -1,4 +1,4 @@
-"""``eosparse reproduce``: the paper's figure and the field's tables."""
+"""``eosparse reproduce``: the paper's figures, and tables of other methods."""
 
 from __future__ import annotations
 
@@ -16,101 +16,108 @@ from eosparse.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from eosparse.comparison.data_folder import DataFolder
-    from eosparse.comparison.ledger import Grid, Plan
-    from eosparse.comparison.store import Store
+    from eosparse.comparison.runner import Grid, Plan, Store
 
 
 def reproduce(
     panels: Annotated[
         list[str] | None,
-        typer.Argument(help="a to i, harder, limits, adbench, labels; all if none is named."),
+        typer.Argument(help="a to i, harder, limits, adbench, labels. Default: all."),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full/--quick", help="50 repetitions (hours), or a few (minutes).")
+        bool, typer.Option("--full/--quick", help="50 repetitions in hours, or a few in minutes.")
     ] = False,
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder with data that are not shipped (or set EOSPARSE_DATA)."),
+        typer.Option(help="Folder with data that eosparse does not ship (or set EOSPARSE_DATA)."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where to write; results/quick or results/full if not said.")
+        Path | None, typer.Option(help="Output folder. Default: results/quick or results/full.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = (
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes, one thread each.")] = (
         os.cpu_count() or 1
     ),
     fresh: Annotated[
-        bool, typer.Option(help="Forget units finished before: of the panels named, or all.")
+        bool, typer.Option(help="Start again: discard finished units of these panels, or of all.")
     ] = False,
 ) -> None:
-    """Run the paper's experiments and the tables of the field, and write figures and a page.
+    """Run the paper's experiments and comparisons with other methods; write figures and a page.
 
-    Every finished unit is kept at once: stopped or killed, the same command goes on. Ctrl-C writes
-    what there is.
+    Every finished unit is saved at once. If the run is stopped or killed, the same command resumes
+    it. Ctrl-C writes the results so far.
     """
     with require_bench_extra():
-        import filelock  # noqa: F401  # asked for now, not after an hour
+        import filelock  # noqa: F401  # fail now, not after an hour
         import matplotlib  # noqa: F401
         import pebble  # noqa: F401
 
         from eosparse.comparison import panels as all_panels
         from eosparse.comparison.data_folder import DataFolder
-        from eosparse.comparison.machine import describe, fingerprint
-        from eosparse.comparison.results import Run, write
-        from eosparse.comparison.store import OtherRunError, Store
+        from eosparse.comparison.machine import compute_fingerprint, describe_machine
+        from eosparse.comparison.results import Run, write_results
+        from eosparse.comparison.runner import Store, StoreError
 
-    source = DataFolder.given(data)
-    names, notes = _runnable(panels, source)
+    source = DataFolder.locate(data)
+    names, notes = _select_panels(panels, source)
     mode = "full" if full else "quick"
     plan = all_panels.FULL if full else all_panels.QUICK
     store = Store(out or Path("results") / mode)
     os.environ["EOSPARSE_DATA"] = str(source.path.resolve())  # where workers look
-    made_with = {"eosparse": eosparse.__version__, "mode": mode, "plan": str(plan)} | fingerprint()
-    grids = all_panels.grids_of(names, not full, source)
-    only = {grid.name for grid in grids} if panels else None
+    made_by = {"eosparse": eosparse.__version__, "mode": mode, "plan": str(plan)}
+    grids = all_panels.make_grids(names, not full, source)
+    requested = {grid.name for grid in grids}
     try:
-        with store.opened(made_with, fresh=fresh, only=only):
-            grids = [all_panels.runnable(grid) for grid in grids]
-            stopped = _ran(grids, plan, store, workers)
-            notes += ["The run was stopped; what is not there yet says so."] * stopped
-            made = describe(shlex.join(["eosparse", *sys.argv[1:]]), workers)
-            kept, told = store.kept(), tuple(notes)
-            write(Run(store.folder, tuple(names), kept, source, plan, not full, made, told))
-    except OtherRunError as error:
+        with store.open(
+            made_by | compute_fingerprint(),
+            fresh=fresh and not panels,
+            forget=lambda row: fresh and row["grid"] in requested,
+        ):
+            grids = [all_panels.drop_missing_methods(grid) for grid in grids]
+            is_complete = _run_units(grids, plan, store, workers)
+            if not is_complete:
+                notes.append("The run was stopped. Cells that are missing say so.")
+            machine = describe_machine(shlex.join(["eosparse", *sys.argv[1:]]), workers)
+            units = store.read_units()
+            run = Run(
+                store.folder, tuple(names), units, source, plan, not full, machine, tuple(notes)
+            )
+            write_results(run)
+    except StoreError as error:
         raise typer.BadParameter(str(error)) from None
     typer.echo(f"Results: {store.folder / 'README.md'}")
-    if stopped:
-        typer.echo("Stopped. The same command goes on.", err=True)
-        raise typer.Exit(130)
+    if not is_complete:
+        typer.echo("Stopped. Run the same command to resume.", err=True)
+        raise typer.Exit(130)  # as shells report Ctrl-C
 
 
-def _ran(grids: list[Grid], plan: Plan, store: Store, workers: int) -> bool:
-    """Run units; whether Ctrl-C stopped that."""
-    from eosparse.comparison.units import run_grids
+def _run_units(grids: list[Grid], plan: Plan, store: Store, n_workers: int) -> bool:
+    """Run units; return False if Ctrl-C stopped the run."""
+    from eosparse.comparison.runner import Workers, run_grids
 
     try:
         with show_progress() as observe:
-            run_grids(grids, plan, store, workers, observe)
+            run_grids(grids, plan, store, Workers(n_workers), observe)
     except KeyboardInterrupt:
-        return True
-    return False
+        return False
+    return True
 
 
-def _runnable(wanted: list[str] | None, source: DataFolder) -> tuple[list[str], list[str]]:
-    """Return the panels that can run, and what is missing for the others, which is said too."""
+def _select_panels(wanted: list[str] | None, source: DataFolder) -> tuple[list[str], list[str]]:
+    """Return the panels that can run, and notes about what is missing for the others."""
     from eosparse.comparison.panels import PANELS
 
     names = [name.lower() for name in wanted or PANELS]
     if unknown := [name for name in names if name not in PANELS]:
-        raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(PANELS)}.")
-    lacking = {name: source.missing(PANELS[name].needs) for name in names}
-    notes = [f"Panel {name} is left out: {said}" for name, said in lacking.items() if said]
-    runnable = [name for name in names if lacking[name] is None]
+        raise typer.BadParameter(f"Unknown: {', '.join(unknown)}. Choose from {', '.join(PANELS)}.")
+    missing = {name: source.explain_missing(PANELS[name].needs) for name in names}
+    notes = [f"Panel {name} is left out: {why}" for name, why in missing.items() if why]
+    runnable = [name for name in names if missing[name] is None]
     used = dict.fromkeys(file for name in runnable for file in PANELS[name].uses)
-    if (missing := source.missing(used)) is not None:
-        notes.append(f"A part is left out: {missing}")
+    if (why := source.explain_missing(used)) is not None:
+        notes.append(f"A part is left out: {why}")
     for note in notes:
         typer.echo(note, err=True)
     if not runnable:
-        typer.echo("There is nothing to run.", err=True)
+        typer.echo("Nothing can run without these data.", err=True)
         raise typer.Exit(1)
     return runnable, notes

@@ -1,4 +1,4 @@
-"""Data that are not ours to ship: where they are looked for, and where to get them."""
+"""Data that we may not ship: where they are expected, and where to get them."""
 
 from __future__ import annotations
 
@@ -25,25 +25,40 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class DataFolder:
-    """A folder with data for comparisons; files that are missing can be named."""
+    """A folder with data for comparisons.
+
+    Attributes
+    ----------
+    path : Path
+        The folder, which need not exist.
+
+    Examples
+    --------
+    >>> DataFolder(Path("nowhere")).has("neurons.npz")
+    False
+    """
 
     path: Path
 
     @classmethod
-    def given(cls, path: Path | str | None) -> DataFolder:
-        """Return the folder given, else ``EOSPARSE_DATA``, else ``./data``."""
+    def locate(cls, path: Path | str | None) -> DataFolder:
+        """Return the given folder, else ``EOSPARSE_DATA``, else ``./data``."""
         return cls(Path(path or os.environ.get("EOSPARSE_DATA") or "data"))
 
     def has(self, name: str) -> bool:
-        """Whether a file is there; a folder must hold arrays."""
+        """Whether a file, or a folder with arrays, is there."""
         place = self.path / name
         return place.is_file() or any(place.glob("*.npz"))
 
-    def missing(self, names: Iterable[str]) -> str | None:
-        """Say which files are missing, where they come from and where to put them; else None."""
+    def explain_missing(self, names: Iterable[str]) -> str | None:
+        """Return which files are missing, their sources and where to put them; None if none is."""
         lacking = [name for name in names if not self.has(name)]
         if not lacking:
             return None
         parts = [f"{name} is missing (source: {SOURCES[name]})" for name in lacking]
         place = self.path.resolve()
-        return f"{'; '.join(parts)}. Put it into {place}, or name a folder: --data, EOSPARSE_DATA."
+        pronoun = "it" if len(lacking) == 1 else "them"
+        return (
+            f"{'; '.join(parts)}. Put {pronoun} into {place}, or name another folder with --data "
+            "or the environment variable EOSPARSE_DATA."
+        )

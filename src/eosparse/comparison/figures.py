@@ -1,7 +1,7 @@
-"""Pictures of the results: the paper's nine panels, and each by itself.
+"""Figures of the results: the paper's nine panels together, and every panel alone.
 
-Methods keep their colour, line and marker throughout. Colours are Okabe and Ito's, and lines and
-markers differ too, so that a print in grey can be read.
+A method has the same colour, line and marker in all figures. Colours are those of Okabe and Ito.
+Lines and markers differ too, so that figures can be printed in grey.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from eosparse.comparison.adbench import SHRUNK
-from eosparse.comparison.classifiers import PLAIN
-from eosparse.comparison.contamination import AUTHOR
-from eosparse.comparison.peers import EOS
+from eosparse.comparison.panels.adbench import SHRUNK
+from eosparse.comparison.panels.contamination import AUTHOR
+from eosparse.comparison.peers.classifiers import PLAIN
+from eosparse.comparison.peers.eos import EOS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,7 @@ _COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#
 _OURS = "#D55E00"
 _LINES = ("-", "--", "-.", ":")
 _MARKERS = "s^DvP*Xhd<>p"
+# Methods that the overview shows; the figure of a panel shows all.
 _SPARSE = (
     EOS, AUTHOR, "FastMCD (scikit-learn)", "DetMCD (statsmodels)", "OGK (R)", "Stahel-Donoho (R)",
     "isolation forest", "LOF", "one-class SVM", "ECOD", "kNN",
@@ -34,11 +35,19 @@ _SPARSE_LABELS = (
     "SVM, C by CV", "MLP, decay by CV", "CleanLearning, C by CV",
 )  # fmt: skip
 Style = dict[str, Any]
-_FEWEST_DRAWN = 3
+# With fewer repetitions a mark is hollow and has no interval.
+_FEWEST_WITH_INTERVAL = 3
 
 
-def styles(methods: list[str]) -> dict[str, Style]:
-    """Return how to draw each method: ours thicker, a learner like the same with EOS around it."""
+def assign_styles(methods: list[str]) -> dict[str, Style]:
+    """Return how to draw each method; ours are thicker, and share the colour of their learner.
+
+    Examples
+    --------
+    >>> found = assign_styles(["forest", "EOS(forest)"])
+    >>> found["forest"]["color"] == found["EOS(forest)"]["color"]
+    True
+    """
     ours = {EOS: "-", AUTHOR: "--", "EOS+SPA": "-", "EOS+eSPA, by CV": "--"}
     peers = [m for m in methods if m not in ours and m not in PLAIN and m != "SPA"]
     found: dict[str, Style] = {}
@@ -59,7 +68,7 @@ def styles(methods: list[str]) -> dict[str, Style]:
     return found
 
 
-def lines(
+def draw_lines(
     ax: Axes,
     table: pd.DataFrame,
     x: str,
@@ -72,8 +81,8 @@ def lines(
         mine = table[(table["method"] == method) & table[y].notna()].sort_values(x)
         if mine.empty or (only and method not in only):
             continue
-        # Hollow: two repetitions at most, whose interval would span the picture.
-        is_unsure = mine["repetitions"] < _FEWEST_DRAWN
+        # Hollow: the interval of two repetitions would span the figure.
+        is_unsure = mine["repetitions"] < _FEWEST_WITH_INTERVAL
         ax.errorbar(
             mine[x], mine[y], mine[f"{y} ±"].mask(is_unsure), label=method, markersize=4,
             capsize=2, elinewidth=0.8, **style,
@@ -86,8 +95,10 @@ def lines(
     ax.grid(alpha=0.25, linewidth=0.5)
 
 
-def published(ax: Axes, paper: pd.DataFrame | None, figure: str, algorithm: str, name: str) -> None:
-    """Draw what the author plotted, as crosses."""
+def draw_published(
+    ax: Axes, paper: pd.DataFrame | None, figure: str, algorithm: str, name: str
+) -> None:
+    """Draw the values of the paper as crosses."""
     if paper is None:
         return
     mine = paper[(paper["figure"] == figure) & (paper["algorithm"] == algorithm)]
@@ -103,14 +114,14 @@ Draw = Callable[["Axes", Tables, "pd.DataFrame | None", bool], None]
 
 
 def draw_a(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -> None:  # noqa: ARG001
-    """Draw rows in two columns; the area of a marker is its weight."""
+    """Draw rows in two columns; the area of a disc is the weight of its row."""
     rows = tables["a"]
     if "x1" not in rows:
         ax.text(0.5, 0.5, "the weights collapsed", ha="center", transform=ax.transAxes)
         return
     for is_outlier, colour, name in ((False, "#56B4E9", "Gaussian"), (True, _OURS, "outlier")):
         mine = rows[rows["is outlier"] == is_outlier]
-        # As pixels: thousands of marks make a large file.
+        # As pixels, because thousands of marks make a large file.
         ax.scatter(
             mine["x1"], mine["x2"], s=6 * mine["T·w"], color=colour, alpha=0.5, linewidth=0,
             rasterized=True,
@@ -144,17 +155,17 @@ def draw_b(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -
     ax.figure.colorbar(mesh, ax=ax, label="T·w")
 
 
-def _over(
+def _make_drawing(
     grid: str, x: str, y: str, label: str, figure: str, log_x: bool = True, log_y: bool = False
 ) -> Draw:
-    """Return how to draw a measure of a detection grid over one setting."""
+    """Return a function that draws a measure of a detection grid over one setting."""
 
     def draw(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -> None:
         table = tables[grid]
-        look = styles(list(dict.fromkeys(table["method"])))
-        lines(ax, table, x, y, look, _SPARSE if sparse else ())
+        look = assign_styles(list(dict.fromkeys(table["method"])))
+        draw_lines(ax, table, x, y, look, _SPARSE if sparse else ())
         where = " (another machine)" if y == "seconds" else ""
-        published(ax, paper, figure, _EOS_THERE, f"EOS in the paper{where}")
+        draw_published(ax, paper, figure, _EOS_THERE, f"EOS in the paper{where}")
         ax.set(xlabel=label, ylabel=y if y != "seconds" else "processor time, s")
         if log_x:
             ax.set_xscale("log")
@@ -167,8 +178,8 @@ def _over(
 
 
 def _draw_author(ax: Axes, paper: pd.DataFrame | None, figure: str, sparse: bool) -> None:
-    """Draw the author's curves: EOS+SPA, and unless few are wanted the others as grey lines."""
-    published(ax, paper, figure, "EOS+SPA", "EOS+SPA in the paper")
+    """Draw the curves of the paper: EOS+SPA and, unless sparse, the others as grey lines."""
+    draw_published(ax, paper, figure, "EOS+SPA", "EOS+SPA in the paper")
     if paper is None or sparse:
         return
     mine = paper[(paper["figure"] == figure) & (paper["algorithm"] != "EOS+SPA")]
@@ -179,57 +190,58 @@ def _draw_author(ax: Axes, paper: pd.DataFrame | None, figure: str, sparse: bool
         )  # fmt: skip
 
 
-def _over_noise(letter: str, noise: str) -> Draw:
-    """Return how to draw the area under the curve over the noise of labels."""
+def _make_noise_drawing(letter: str, noise: str) -> Draw:
+    """Return a function that draws the area under the curve over the noise of labels."""
 
     def draw(ax: Axes, tables: Tables, paper: pd.DataFrame | None, sparse: bool) -> None:
         table = tables[letter]
         # Without noise both axes are the same.
         mine = table[(table["noise"] == noise) | (table["p"] == 0)]
-        look = styles(list(dict.fromkeys(table["method"])))
-        lines(ax, mine, "p", "AUC", look, _SPARSE_LABELS if sparse else ())
+        look = assign_styles(list(dict.fromkeys(table["method"])))
+        draw_lines(ax, mine, "p", "AUC", look, _SPARSE_LABELS if sparse else ())
         if noise == "paper" and letter in ("g", "h"):
             _draw_author(ax, paper, f"Fig_{letter.upper()}", sparse)
-        axis = "the paper's p" if noise == "paper" else "part of the labels that is wrong"
+        axis = "the paper's p" if noise == "paper" else "share of wrong labels"
         ax.set(xlabel=axis, ylabel="AUC, right labels")
         means = mine["AUC"].dropna()
-        # Intervals of few repetitions may reach beyond what an area can be.
+        # Intervals of few repetitions may extend beyond 1.
         ax.set_ylim(max(min(means, default=0.5) - 0.05, 0.0), 1.02)
 
     return draw
 
 
-DRAWN: dict[str, Draw] = {
+DRAWINGS: dict[str, Draw] = {
     "a": draw_a,
     "b": draw_b,
-    "c": _over("c", "rows", "seconds", "rows", "Fig_C", log_y=True),
-    "d": _over("c", "rows", "precision", "rows", "Fig_D"),
-    "e": _over("e", "columns", "precision", "columns", "Fig_E"),
-    "f": _over("f", "share", "precision", "share of outliers", "Fig_F", log_x=False),
-    "g": _over_noise("g", "paper"),
-    "h": _over_noise("h", "paper"),
-    "i": _over_noise("i", "paper"),
+    "c": _make_drawing("c", "rows", "seconds", "rows", "Fig_C", log_y=True),
+    "d": _make_drawing("c", "rows", "precision", "rows", "Fig_D"),
+    "e": _make_drawing("e", "columns", "precision", "columns", "Fig_E"),
+    "f": _make_drawing("f", "share", "precision", "share of outliers", "Fig_F", log_x=False),
+    "g": _make_noise_drawing("g", "paper"),
+    "h": _make_noise_drawing("h", "paper"),
+    "i": _make_noise_drawing("i", "paper"),
 }
 _TITLES = {
     "a": "weights, 2000 × 100", "b": "weights along α", "c": "cost, 100 columns",
     "d": "precision, 100 columns", "e": "precision, 2000 rows", "f": "precision, 1000 × 150",
     "g": "wrong labels: WDBC", "h": "wrong labels: longevity", "i": "wrong labels: Pollen",
 }  # fmt: skip
+# Panels that show the grid of another one.
 GRID_OF = {"d": "c"}
 
 
-def nine(tables: Tables, paper: pd.DataFrame | None) -> Figure:
-    """Return the paper's arrangement; panels without results say so."""
+def draw_overview(tables: Tables, paper: pd.DataFrame | None) -> Figure:
+    """Return the nine panels, arranged as in the paper; those without results say so."""
     figure: Figure
-    figure, axes = _subplots(3, 3, (11.5, 12))
-    for ax, (letter, draw) in zip(axes.flat, DRAWN.items(), strict=True):
-        _draw_or_say(ax, letter, draw, tables, paper)
-    _shared_legend(figure, [axes.flat[i] for i in (2, 3, 4, 5)], "outside upper center")
-    _shared_legend(figure, list(axes.flat[6:]), "outside lower center")
+    figure, axes = _make_axes(3, 3, (11.5, 12))
+    for ax, (letter, draw) in zip(axes.flat, DRAWINGS.items(), strict=True):
+        _draw_in_overview(ax, letter, draw, tables, paper)
+    _add_shared_legend(figure, [axes.flat[i] for i in (2, 3, 4, 5)], "outside upper center")
+    _add_shared_legend(figure, list(axes.flat[6:]), "outside lower center")
     return figure
 
 
-def _draw_or_say(
+def _draw_in_overview(
     ax: Axes, letter: str, draw: Draw, tables: Tables, paper: pd.DataFrame | None
 ) -> None:
     if _has_results(tables, letter):
@@ -246,7 +258,7 @@ def _has_results(tables: Tables, name: str) -> bool:
     return bool(table["repetitions"].sum() > 0) if "repetitions" in table else True
 
 
-def _shared_legend(figure: Figure, axes: list[Axes], where: Any, n_columns: int = 6) -> None:
+def _add_shared_legend(figure: Figure, axes: list[Axes], where: Any, n_columns: int = 6) -> None:
     found: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -257,74 +269,74 @@ def _shared_legend(figure: Figure, axes: list[Axes], where: Any, n_columns: int 
         )
 
 
-def single(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure | None:
+def draw_panel(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure | None:
     """Return the figure of one panel with all methods; None if it has no results."""
     if not _has_results(tables, name):
         return None
     if name in ("g", "h", "i"):
-        return _both_axes(name, tables, paper)
+        return _draw_both_noises(name, tables, paper)
     if name == "harder":
-        return _harder(tables["harder"])
+        return _draw_harder(tables["harder"])
     if name == "labels":
-        return _other_labels(tables["labels"])
+        return _draw_other_labels(tables["labels"])
     if name == "limits":
-        return _dots(tables["limits"])
+        return _draw_dots(tables["limits"])
     if name == "adbench":
-        return _league(tables["adbench"])
+        return _draw_ranking(tables["adbench"])
     figure: Figure
-    figure, ((ax,),) = _subplots(1, 1, (8.5, 5))
-    DRAWN[name](ax, tables, paper, False)
+    figure, ((ax,),) = _make_axes(1, 1, (8.5, 5))
+    DRAWINGS[name](ax, tables, paper, False)
     if name not in ("a", "b"):
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, frameon=False)
     ax.set_title(f"{name.upper()}   {_TITLES[name]}", loc="left", fontweight="bold")
     return figure
 
 
-def _both_axes(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure:
+def _draw_both_noises(name: str, tables: Tables, paper: pd.DataFrame | None) -> Figure:
     figure: Figure
-    figure, axes = _subplots(1, 2, (12, 5.6), sharey=True)
+    figure, axes = _make_axes(1, 2, (12, 5.6), sharey=True)
     for ax, noise in zip(axes.flat, ("exact", "paper"), strict=True):
-        _over_noise(name, noise)(ax, tables, paper, False)
-    _shared_legend(figure, list(axes.flat), "outside lower center", n_columns=5)
+        _make_noise_drawing(name, noise)(ax, tables, paper, False)
+    _add_shared_legend(figure, list(axes.flat), "outside lower center", n_columns=5)
     figure.suptitle(f"{name.upper()}   {_TITLES[name]}", x=0.02, ha="left", fontweight="bold")
     return figure
 
 
-def _small_multiples(
+def _draw_small_multiples(
     table: pd.DataFrame, down: list[str], across: str, x: str, y: str, lowest: float
 ) -> Figure:
     kinds = list(dict.fromkeys(table[down].itertuples(index=False, name=None)))
     sizes = list(dict.fromkeys(table[across]))
     figure: Figure
     size = (3.0 * len(sizes) + 0.6, 2.4 * len(kinds) + 1.8)
-    figure, axes = _subplots(len(kinds), len(sizes), size, sharex=True, sharey=True)
-    look = styles(list(dict.fromkeys(table["method"])))
+    figure, axes = _make_axes(len(kinds), len(sizes), size, sharex=True, sharey=True)
+    look = assign_styles(list(dict.fromkeys(table["method"])))
     for i, kind in enumerate(kinds):
         for j, size in enumerate(sizes):
             chosen = table[across] == size
             for column, value in zip(down, kind, strict=True):
                 chosen &= table[column] == value
-            lines(axes[i, j], table[chosen], x, y, look)
+            draw_lines(axes[i, j], table[chosen], x, y, look)
             axes[i, j].set_title(f"{', '.join(map(str, kind))}; {across} {size}", fontsize=9)
             axes[i, j].set(xlabel=x, ylabel=y)
             axes[i, j].label_outer()
-    # Intervals of few repetitions may reach beyond what a share can be.
+    # Intervals of few repetitions may extend beyond 1.
     axes[0, 0].set_ylim(lowest, 1.03)
-    _shared_legend(figure, list(axes.flat), "outside lower center", n_columns=5)
+    _add_shared_legend(figure, list(axes.flat), "outside lower center", n_columns=5)
     return figure
 
 
-def _harder(table: pd.DataFrame) -> Figure:
-    return _small_multiples(
+def _draw_harder(table: pd.DataFrame) -> Figure:
+    return _draw_small_multiples(
         table, ["outliers", "inliers"], "columns", "share", "precision at count", lowest=-0.03
     )
 
 
-def _other_labels(table: pd.DataFrame) -> Figure:
-    return _small_multiples(table, ["noise"], "data", "p", "AUC", lowest=0.4)
+def _draw_other_labels(table: pd.DataFrame) -> Figure:
+    return _draw_small_multiples(table, ["noise"], "data", "p", "AUC", lowest=0.4)
 
 
-def _dots(table: pd.DataFrame) -> Figure:
+def _draw_dots(table: pd.DataFrame) -> Figure:
     """Draw AUC-ROC of every method on every table."""
     figure: Figure
     kinds = list(dict.fromkeys(table["table"]))
@@ -332,11 +344,11 @@ def _dots(table: pd.DataFrame) -> Figure:
     n_across = min(3, len(kinds))
     n_down = -(-len(kinds) // n_across)
     size = (3.0 * n_across + 1.6, 3.0 * n_down + 0.4)
-    figure, axes = _subplots(n_down, n_across, size, sharex=True, sharey=True)
+    figure, axes = _make_axes(n_down, n_across, size, sharex=True, sharey=True)
     for ax, kind in zip(axes.flat, kinds, strict=False):
         mine = table[table["table"] == kind].set_index("method").reindex(methods)
         colours = [_OURS if method == EOS else "#0072B2" for method in methods]
-        _with_interval(ax, mine["AUC-ROC"], mine["AUC-ROC ±"], colours)
+        _draw_intervals(ax, mine["AUC-ROC"], mine["AUC-ROC ±"], colours)
         ax.set_title(kind, fontsize=9)
         ax.tick_params(labelsize=8)
     axes[0, 0].set_yticks(range(len(methods)), methods)
@@ -345,7 +357,7 @@ def _dots(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _with_interval(ax: Axes, means: pd.Series, halves: pd.Series, colours: Any) -> None:
+def _draw_intervals(ax: Axes, means: pd.Series, halves: pd.Series, colours: Any) -> None:
     """Draw means at 0, 1, ... from below, each with its interval if it has one."""
     places = np.arange(len(means))
     ax.hlines(places, means - halves, means + halves, colors=colours, linewidth=1.6)
@@ -353,23 +365,23 @@ def _with_interval(ax: Axes, means: pd.Series, halves: pd.Series, colours: Any) 
     ax.grid(alpha=0.25, linewidth=0.5)
 
 
-def _league(league: pd.DataFrame) -> Figure:
+def _draw_ranking(ranking: pd.DataFrame) -> Figure:
     """Draw mean AUC-ROC of the methods that finished all sets, and their difference to ours."""
-    shown = league[league["sets"] == league["sets"].max()].sort_values("AUC-ROC")
+    shown = ranking[ranking["sets"] == ranking["sets"].max()].sort_values("AUC-ROC")
     names = shown["method"].astype(str)
     is_ours, is_published = names.str.startswith("EOS"), names.str.endswith("(published)")
     colours = np.where(is_ours, _OURS, np.where(is_published, "#999999", "#0072B2"))
     figure: Figure
-    figure, ((left, right),) = _subplots(1, 2, (8.5, 0.22 * len(shown) + 1), sharey=True)
+    figure, ((left, right),) = _make_axes(1, 2, (8.5, 0.22 * len(shown) + 1), sharey=True)
     nothing = pd.Series(np.nan, shown.index)
-    _with_interval(left, shown["AUC-ROC"], nothing, colours)
+    _draw_intervals(left, shown["AUC-ROC"], nothing, colours)
     for place, value in enumerate(shown["AUC-ROC"]):
         at, aside = (value, place), (5, -3)
         left.annotate(f"{value:.1f}", at, aside, textcoords="offset points", fontsize=7)
     left.set(xlabel="mean AUC-ROC, %")
     left.set_yticks(range(len(shown)), names, fontsize=8)
     left.margins(x=0.15, y=0.01)
-    _with_interval(right, shown.get("minus EOS", nothing), shown.get("±", nothing), colours)
+    _draw_intervals(right, shown.get("minus EOS", nothing), shown.get("±", nothing), colours)
     right.axvline(0.0, color="#000000", linewidth=0.8)
     right.set(xlabel="difference in points, 95 % interval over sets")
     figure.suptitle(
@@ -380,11 +392,11 @@ def _league(league: pd.DataFrame) -> Figure:
     return figure
 
 
-def _subplots(n_down: int, n_across: int, size: tuple[float, float], **shared: Any) -> Any:
-    """Return a figure and its axes, without the state that pyplot keeps."""
+def _make_axes(n_down: int, n_across: int, size: tuple[float, float], **shared: Any) -> Any:
+    """Return a figure and its axes without pyplot, which would keep them open."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError("figures need matplotlib: pip install 'eosparse[plots]'.") from error
+        raise ImportError("Figures need matplotlib: pip install 'eosparse[plots]'.") from error
     figure = Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(n_down, n_across, squeeze=False, **shared)

@@ -1,4 +1,4 @@
-"""Labelled data, and ways to spoil the labels."""
+"""Labelled data, and ways to make some of the labels wrong."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from eosparse.core import FloatArray
 Labels = NDArray[np.int_]
 FROM_FOLDER = ("pollen2014", "longevity", "heart_failure", "neurons")
 SETS = ("wdbc", *FROM_FOLDER, "wine", "digits")
-# Splits with smaller numbers served to choose defaults; the figures are printed on others.
+# Our defaults were chosen on splits with smaller numbers.
 _FIRST_SPLIT = 2000
 
 
 class Split(NamedTuple):
-    """Training rows with given and true labels, and test rows with true ones."""
+    """Training rows with given and true labels, and test rows with true labels."""
 
     X: FloatArray
     given: Labels
@@ -29,34 +29,57 @@ class Split(NamedTuple):
     y_test: Labels
 
 
-def available() -> list[str]:
-    """Sets that can be loaded; says what is missing."""
-    data = DataFolder.given(None)
-    missing = data.missing(f"{name}.npz" for name in FROM_FOLDER)
+def list_available() -> list[str]:
+    """Return the sets that can be loaded, and print what is missing for the others."""
+    data = DataFolder.locate(None)
+    missing = data.explain_missing(f"{name}.npz" for name in FROM_FOLDER)
     if missing is not None:
-        print(f"left out: {missing}")
+        print(f"Left out: {missing}")
     return [name for name in SETS if name not in FROM_FOLDER or data.has(f"{name}.npz")]
 
 
-def load(name: str, data: DataFolder | None = None) -> tuple[FloatArray, Labels]:
-    """Return rows and labels from 0; the two-class version where there is one."""
+def load_set(name: str, data: DataFolder | None = None) -> tuple[FloatArray, Labels]:
+    """Return rows and labels from 0 up; two classes if the set has such a version.
+
+    Examples
+    --------
+    >>> X, y = load_set("wine")
+    >>> X.shape, sorted(set(y.tolist()))
+    ((178, 13), [0, 1, 2])
+    """
     shipped = {"wdbc": load_breast_cancer, "wine": load_wine, "digits": load_digits}
     if name in shipped:
         X, y = shipped[name](return_X_y=True)
+        # A third of the digits: ten classes make many methods slow.
         return (X[:600], y[:600]) if name == "digits" else (X, y)
-    folder = data or DataFolder.given(None)
-    if (missing := folder.missing([f"{name}.npz"])) is not None:
+    folder = data or DataFolder.locate(None)
+    if (missing := folder.explain_missing([f"{name}.npz"])) is not None:
         raise FileNotFoundError(missing)
-    # Class names, which are not read, are Python objects in some of the files.
+    # Some files hold class names, which are not read, as Python objects.
     with np.load(folder.path / f"{name}.npz", allow_pickle=True) as file:
         return file["X"].astype(np.float64), file["y_bin"].astype(int)
 
 
-def spoilt(y: Labels, noise: str, p: float, rng: np.random.Generator) -> Labels:
-    """Return labels of which some are wrong.
+def corrupt_labels(y: Labels, noise: str, p: float, rng: np.random.Generator) -> Labels:
+    """Return a copy of the labels, some of them wrong.
 
-    "exact": round(p·T) rows get another label. "paper": round(p·T) rows drawn with replacement do.
-    "one class": round(p·T1) of the T1 rows of class 1 get the label 0.
+    Parameters
+    ----------
+    y : array of int
+        Right labels.
+    noise : {"exact", "paper", "one class"}
+        "exact": round(p·T) rows get another label. "paper": round(p·T) rows drawn with replacement
+        do. "one class": round(p·T1) of the T1 rows of class 1 get the label 0.
+    p : float
+        How many, from 0 to 1.
+    rng : Generator
+        Draws the rows.
+
+    Examples
+    --------
+    >>> y = np.array([0, 1] * 5)
+    >>> int((corrupt_labels(y, "exact", 0.3, np.random.default_rng(0)) != y).sum())
+    3
     """
     y, n_classes = y.copy(), len(np.unique(y))
     if noise == "one class":
@@ -69,13 +92,33 @@ def spoilt(y: Labels, noise: str, p: float, rng: np.random.Generator) -> Labels:
     return y
 
 
-def split(
+def split_set(
     name: str, noise: str, p: float, repetition: int, data: DataFolder | None = None
 ) -> Split:
-    """Split 3:1 within classes, and spoil the training labels."""
-    X, y = load(name, data)
+    """Split a set 3:1 within classes, and make some of the training labels wrong.
+
+    Parameters
+    ----------
+    name : str
+        One of `SETS`.
+    noise, p : str, float
+        See `corrupt_labels`.
+    repetition : int
+        Which split.
+    data : DataFolder, optional
+        Where data that are not shipped are.
+
+    Examples
+    --------
+    >>> split = split_set("wine", "exact", 0.2, 0)
+    >>> len(split.X), len(split.X_test), int((split.given != split.truth).sum())
+    (133, 45, 27)
+    """
+    X, y = load_set(name, data)
     X, X_test, truth, y_test = train_test_split(
         X, y, test_size=0.25, stratify=y, random_state=_FIRST_SPLIT + repetition
     )
-    given = spoilt(truth, noise, p, np.random.default_rng(10_000 + _FIRST_SPLIT + repetition))
+    given = corrupt_labels(
+        truth, noise, p, np.random.default_rng(10_000 + _FIRST_SPLIT + repetition)
+    )
     return Split(X, given, truth, X_test, y_test)

@@ -1,4 +1,4 @@
-"""Where and with what results were made."""
+"""The machine, the versions and the code that results were made with."""
 
 from __future__ import annotations
 
@@ -13,42 +13,59 @@ from pathlib import Path
 import eosparse
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "statsmodels", "pyod", "cleanlab", "numba")
-_READERS = ("figures", "results", "tables", "machine")
+# Code that only reads units: it may change between runs.
+_ONLY_READ = (
+    "cli/",
+    "comparison/figures.py",
+    "comparison/machine.py",
+    "comparison/results.py",
+    "comparison/tables.py",
+)
 
 
-def describe(command: str, n_workers: int) -> dict[str, str]:
-    """Return machine, versions, date and command, as text."""
+def describe_machine(command: str, n_workers: int) -> dict[str, str]:
+    """Return machine, versions, date and command as text."""
     return {
         "command": command,
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "eosparse": eosparse.__version__,
-        "machine": f"{_processor()}, {os.cpu_count()} cores, {_memory()}",
+        "machine": f"{_name_processor()}, {os.cpu_count()} cores, {_measure_memory()}",
         "system": f"{platform.system()} {platform.release()}",
         "Python": platform.python_version(),
-        **{name: _version(name) for name in _PACKAGES},
-        "R": _r_version(),
+        **{name: _find_version(name) for name in _PACKAGES},
+        "R": _find_r_version(),
         "threads": f"{n_workers} processes side by side, one thread each",
     }
 
 
-def fingerprint() -> dict[str, str]:
-    """Return what makes units comparable: versions, processor, and the code that makes them."""
+def compute_fingerprint(*folders: Path) -> dict[str, str]:
+    """Return what makes units comparable: versions, processor, and a hash of the code.
+
+    Parameters
+    ----------
+    *folders : Path
+        More code that units depend on, besides eosparse itself.
+
+    Examples
+    --------
+    >>> sorted(compute_fingerprint())[:3]
+    ['Python', 'cleanlab', 'code']
+    """
     digest = hashlib.sha256()
-    folder = Path(eosparse.__file__).parent
-    for path in sorted(folder.rglob("*.py")):
-        place = path.relative_to(folder)
-        # What only reads units may change between runs.
-        if "cli" not in place.parts and place.stem not in _READERS:
-            digest.update(place.as_posix().encode() + path.read_bytes())
+    for folder in (Path(eosparse.__file__).parent, *folders):
+        for path in sorted(folder.rglob("*.py")):
+            place = path.relative_to(folder).as_posix()
+            if not place.startswith(_ONLY_READ):
+                digest.update(place.encode() + path.read_bytes())
     return {
         "code": digest.hexdigest()[:16],
         "Python": platform.python_version(),
-        "processor": _processor(),
-        **{name: _version(name) for name in _PACKAGES},
+        "processor": _name_processor(),
+        **{name: _find_version(name) for name in _PACKAGES},
     }
 
 
-def _processor() -> str:
+def _name_processor() -> str:
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text().splitlines():
@@ -57,21 +74,21 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _memory() -> str:
+def _measure_memory() -> str:
     if not hasattr(os, "sysconf"):
         return "memory unknown"
     size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return f"{size / 2**30:.0f} GiB"
 
 
-def _version(package: str) -> str:
+def _find_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
 
 
-def _r_version() -> str:
+def _find_r_version() -> str:
     try:
         done = subprocess.run(["R", "--version"], capture_output=True, text=True, check=False)
     except FileNotFoundError:

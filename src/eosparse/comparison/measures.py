@@ -1,68 +1,57 @@
-"""How well a detector did on rows of which the truth is known."""
+"""How well a detector does on rows whose truth is known."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from eosparse.comparison.peers import Detection
 from eosparse.core import BoolArray, FloatArray
-
-
-class Finding(NamedTuple):
-    """What a detector says of a table.
-
-    Attributes
-    ----------
-    scores : array of shape (n_samples,)
-        Higher is more outlying.
-    flagged : array of shape (n_samples,)
-        The rows that its own rule calls outliers.
-    location, covariance : arrays or None
-        Where it estimates them.
-    seconds : float or None
-        Time that it measured itself, where it runs in another process.
-    """
-
-    scores: FloatArray
-    flagged: BoolArray
-    location: FloatArray | None = None
-    covariance: FloatArray | None = None
-    seconds: float | None = None
-
 
 MEASURES = ("precision", "recall", "F1", "precision at count", "AUC-ROC", "AUC-PR")
 
 
-def measures(finding: Finding, truth: BoolArray) -> dict[str, float]:
-    """Precision, recall and F1 of the detector's own cut; the same cut for all; and rankings.
+def measure_detection(detection: Detection, truth: BoolArray) -> dict[str, float]:
+    """Return all `MEASURES` of a detector.
 
-    A detector that flags nothing has a precision of 0 here: it found nothing. Precision at count
-    is that of as many most outlying rows as there are outliers: a rule equal for all.
+    Precision, recall and F1 are those of the rows that the detector flags itself; the precision of
+    a detector that flags nothing counts as 0. Precision at count takes as many most outlying rows
+    as there are outliers, which is the same rule for all detectors.
+
+    Examples
+    --------
+    >>> scores, truth = np.array([0.0, 1.0, 2.0, 9.0]), np.array([False, False, True, True])
+    >>> measured = measure_detection(Detection(scores, scores > 5), truth)
+    >>> measured["precision"], measured["recall"], measured["AUC-ROC"]
+    (1.0, 0.5, 1.0)
     """
-    found = int(np.count_nonzero(finding.flagged & truth))
-    precision = found / max(int(np.count_nonzero(finding.flagged)), 1)
+    found = int(np.count_nonzero(detection.flagged & truth))
+    precision = found / max(int(np.count_nonzero(detection.flagged)), 1)
     recall = found / int(np.count_nonzero(truth))
-    if np.isnan(finding.scores).any():
-        raise ValueError(f"{np.count_nonzero(np.isnan(finding.scores))} scores are not numbers")
-    # Where a score has overflown, its row is as outlying as can be.
-    scores = np.clip(finding.scores, -1e300, 1e300)
+    if np.isnan(detection.scores).any():
+        raise ValueError(f"{np.count_nonzero(np.isnan(detection.scores))} scores are not numbers.")
+    # An overflown score means that its row is as outlying as can be.
+    scores = np.clip(detection.scores, -1e300, 1e300)
     values = (
         precision,
         recall,
         2 * precision * recall / max(precision + recall, 1e-300),
-        precision_at_count(scores, truth),
+        measure_precision_at_count(scores, truth),
         roc_auc_score(truth, scores),
         average_precision_score(truth, scores),
     )
     return {name: float(value) for name, value in zip(MEASURES, values, strict=True)}
 
 
-def precision_at_count(scores: FloatArray, truth: BoolArray) -> float:
-    """Part of outliers among as many most outlying rows as there are outliers.
+def measure_precision_at_count(scores: FloatArray, truth: BoolArray) -> float:
+    """Return the share of outliers among as many most outlying rows as there are outliers.
 
-    Of rows tied at the cut, as many as there is room for are taken at random: this is the mean.
+    Rows tied at the cut are taken at random as far as there is room; the result is the mean.
+
+    Examples
+    --------
+    >>> measure_precision_at_count(np.array([3.0, 2.0, 1.0]), np.array([True, False, True]))
+    0.5
     """
     count = int(np.count_nonzero(truth))
     cut = np.sort(scores)[-count]
@@ -71,9 +60,19 @@ def precision_at_count(scores: FloatArray, truth: BoolArray) -> float:
     return float(truth[above].sum() + room * truth[tied].mean()) / count
 
 
-def estimation_errors(finding: Finding, covariance: FloatArray) -> dict[str, float]:
-    """Distance of the location from zero, and relative error of the covariance (Frobenius)."""
-    if finding.location is None or finding.covariance is None:
+def measure_estimate(detection: Detection, covariance: FloatArray) -> dict[str, float]:
+    """Return the errors of an estimated location, which is zero in truth, and covariance.
+
+    The error of the covariance is relative, in the Frobenius norm. A detector that estimates
+    neither has no errors.
+
+    Examples
+    --------
+    >>> nothing = np.zeros(1), np.zeros(1, dtype=bool)
+    >>> measure_estimate(Detection(*nothing, np.array([3.0, 4.0]), np.eye(2)), np.eye(2))
+    {'error of mean': 5.0, 'error of Σ': 0.0}
+    """
+    if detection.location is None or detection.covariance is None:
         return {}
-    gap = np.linalg.norm(finding.covariance - covariance) / np.linalg.norm(covariance)
-    return {"error of mean": float(np.linalg.norm(finding.location)), "error of Σ": float(gap)}
+    gap = np.linalg.norm(detection.covariance - covariance) / np.linalg.norm(covariance)
+    return {"error of mean": float(np.linalg.norm(detection.location)), "error of Σ": float(gap)}

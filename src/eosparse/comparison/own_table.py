@@ -1,4 +1,4 @@
-"""A user's labelled table, judged by all detectors."""
+"""Your own labelled table, judged by all detectors."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from eosparse.comparison import adbench
-from eosparse.comparison.ledger import OK, Grid, Plan
 from eosparse.comparison.measures import MEASURES
-from eosparse.comparison.panels import runnable
-from eosparse.comparison.peers import EOS, PEERS, warm
-from eosparse.comparison.store import Store
-from eosparse.comparison.tables import table
-from eosparse.comparison.units import Observer, run_grids
+from eosparse.comparison.panels import adbench, drop_missing_methods
+from eosparse.comparison.peers.timing import warm_up
+from eosparse.comparison.runner import OK, Grid, Observer, Plan, Store, Workers, run_grids
+from eosparse.comparison.tables import make_table
 from eosparse.core import BoolArray, FloatArray
 from eosparse.tables import Column, Role, TableError, read_table, recognise_columns
 
@@ -25,26 +22,55 @@ _FALSE = {"0", "0.0", "false", "no", "inlier", "normal"}
 
 
 @dataclass(frozen=True)
-class OwnTable:
-    """Rows, which of them are outliers, and what was done to get them."""
+class LabelledTable:
+    """Rows, which of them are outliers, and one line about how they were read."""
 
     X: FloatArray
     is_outlier: BoolArray
-    said: str
+    summary: str
 
 
-def read(
-    path: Path, truth: str, outlier: str | None, ignore: tuple[str, ...], standardise: bool
-) -> OwnTable:
-    """Read a labelled table; what is no number, or identifies rows, is left out and named."""
+def read_labelled_table(
+    path: Path,
+    truth: str,
+    outlier: str | None = None,
+    ignore: tuple[str, ...] = (),
+    standardise: bool = True,
+) -> LabelledTable:
+    """Read a table with a column that says which rows are outliers.
+
+    Columns that are not numbers, or that identify rows, are left out and named in the summary.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    truth : str
+        The column that says which rows are outliers.
+    outlier : str, optional
+        The value of that column for outliers; 1, true, yes and the like by default.
+    ignore : tuple of str
+        Columns to leave out.
+    standardise : bool, default=True
+        Give all columns mean 0 and variance 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "table.csv"
+    >>> table = {"height": [1.5, 1.7, 9.1, 8.8], "width": [0.7, 0.9, 3.1, 0.2]}
+    >>> pd.DataFrame(table).assign(bad=["no", "no", "yes", "yes"]).to_csv(path, index=False)
+    >>> read_labelled_table(path, "bad").summary
+    '4 rows, 2 columns, 2 outliers.'
+    """
     contents = read_table(path).frame
     for column in (truth, *ignore):
         if column not in contents:
             known = ", ".join(map(repr, contents.columns[:20]))
             raise TableError(f"{path} has no column {column!r}; it has {known}.")
-    is_outlier = _truth(contents[truth], truth, outlier)
+    is_outlier = _read_truth(contents[truth], truth, outlier)
     columns = recognise_columns(contents, ignore=ignore, target=truth)
-    used = [column.name for column in columns if _is_number(column, contents)]
+    used = [column.name for column in columns if _is_usable(column, contents)]
     left_out = [
         f"{column.name!r} ({column.role})"
         for column in columns
@@ -52,65 +78,77 @@ def read(
     ]
     numbers = contents[used]
     X = numbers.to_numpy(dtype=np.float64)
-    _check(X, numbers)
+    _check_finite(X, numbers)
     if X.shape[1] == 0:
-        raise TableError(f"{path} has no numeric columns that vary, besides the truth.")
+        raise TableError(f"{path} has no numeric columns that vary, besides {truth!r}.")
     if standardise:
         X = (X - X.mean(axis=0)) / X.std(axis=0)
-    said = f"{len(X)} rows, {X.shape[1]} columns, {np.count_nonzero(is_outlier)} outliers."
+    summary = f"{len(X)} rows, {X.shape[1]} columns, {np.count_nonzero(is_outlier)} outliers."
     if left_out:
-        said += f" Left out: {', '.join(left_out)}."
-    return OwnTable(X, is_outlier, said)
+        summary += f" Left out: {', '.join(left_out)}."
+    return LabelledTable(X, is_outlier, summary)
 
 
-def _is_number(column: Column, contents: pd.DataFrame) -> bool:
-    """Whether a column is used: detectors compare numbers, categories would need a choice."""
+def _is_usable(column: Column, contents: pd.DataFrame) -> bool:
+    """Whether detectors can use a column; categories would need a choice of encoding."""
     return column.role.is_used and contents[column.name].dtype.kind in "biuf"
 
 
-def _truth(labels: pd.Series, name: str, outlier: str | None) -> BoolArray:
+def _read_truth(labels: pd.Series, name: str, outlier: str | None) -> BoolArray:
     if labels.isna().any():
         row = int(np.flatnonzero(labels.isna())[0])
-        raise TableError(f"column {name!r} is empty in row {row}: every row needs a label.")
+        raise TableError(f"Column {name!r} is empty in row {row}. Every row needs a label.")
     text = labels.astype(str)
     values = ", ".join(map(repr, text.unique()[:5]))
     if outlier is None and not text.str.lower().isin(_TRUE | _FALSE).all():
         raise TableError(
-            f"column {name!r} has values {values}: say which means an outlier with --outlier."
+            f"Column {name!r} has values {values}. Name the one that means an outlier: --outlier."
         )
     meant = text.str.lower().isin(_TRUE) if outlier is None else text == outlier
     is_outlier = meant.to_numpy(dtype=bool)
     if not is_outlier.any() or is_outlier.all():
-        kind = "an outlier" if is_outlier.any() else "no outlier"
+        which = "every row" if is_outlier.any() else "no row"
         raise TableError(
-            f"column {name!r} has values {values}: by it every row is {kind}, and there is nothing "
-            "to tell apart. Say which value means an outlier with --outlier."
+            f"Column {name!r} has values {values}, by which {which} is an outlier. Name the value "
+            "that means an outlier: --outlier."
         )
     return is_outlier
 
 
-def _check(X: FloatArray, numbers: pd.DataFrame) -> None:
+def _check_finite(X: FloatArray, numbers: pd.DataFrame) -> None:
     bad = ~np.isfinite(X)
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise TableError(
-            f"column {numbers.columns[column]!r} has {np.count_nonzero(bad[:, column])} missing or "
+            f"Column {numbers.columns[column]!r} has {np.count_nonzero(bad[:, column])} missing or "
             f"infinite values, first in row {row}. Fill or drop them."
         )
 
 
-def judged(
-    own: OwnTable, limit: float, n_workers: int, observe: Observer | None = None
+def compare_detectors(
+    own: LabelledTable, limit: float, n_workers: int, observe: Observer | None = None
 ) -> pd.DataFrame:
-    """Let every detector judge the table, as for the ADBench sets; best AUC-ROC first."""
-    methods = (EOS, adbench.SHRUNK, *(name for name in PEERS if name != EOS))
+    """Return how well every detector finds the outliers, best AUC-ROC first.
+
+    Parameters
+    ----------
+    own : LabelledTable
+        The table.
+    limit : float
+        Seconds of processor time that a detector may take.
+    n_workers : int
+        Processes.
+    observe : callable, optional
+        Called with the progress.
+    """
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "own.npz", X=own.X, y=own.is_outlier)
         setting = {"set": "own", "folder": folder}
-        grid = Grid("own", (setting,), methods, adbench.judge_as_given, warm)
+        grid = Grid("own", (setting,), adbench.METHODS, adbench.judge_as_given, warm_up)
         store = Store(Path(folder))
-        run_grids([runnable(grid)], Plan(1, 1, limit, limit), store, n_workers, observe)
-        rows = store.kept()
-    found = table(rows, grid).reindex(columns=["method", *MEASURES, "seconds", "status"])
+        plan = Plan(repetitions=1, least=1, budget=limit, limit=limit)
+        run_grids([drop_missing_methods(grid)], plan, store, Workers(n_workers), observe)
+        rows = store.read_units()
+    found = make_table(rows, grid).reindex(columns=["method", *MEASURES, "seconds", "status"])
     found["status"] = found["status"].replace(OK, "")
     return found.sort_values("AUC-ROC", ascending=False, na_position="last")

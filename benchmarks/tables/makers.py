@@ -1,6 +1,6 @@
-"""Three tables a person might bring, with rows that are wrong; all of it drawn from fixed seeds.
+"""Three tables as people have them, with some wrong rows, drawn from fixed seeds.
 
-Each maker writes a file and returns which rows it spoilt.
+Each function writes a file and returns which rows are wrong.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pandas as pd
 _Rng = np.random.Generator
 
 
-def clinic_visits(path: Path, n_rows: int = 5000) -> np.ndarray:
-    """A messy CSV: ids, dates, categories, gaps in several spellings, decimal commas, free text."""
+def make_clinic_visits(path: Path, n_rows: int = 5000) -> np.ndarray:
+    """Write a messy CSV: ids, dates, categories, gaps of several kinds, decimal commas, text."""
     rng = np.random.default_rng(1)
     sex = rng.choice(["f", "m"], n_rows)
     height = np.where(sex == "m", 178.0, 165.0) + rng.normal(0, 7, n_rows)
@@ -43,7 +43,7 @@ def clinic_visits(path: Path, n_rows: int = 5000) -> np.ndarray:
             ],
         }
     )
-    wrong = _spoil_visits(table, rng)
+    wrong = _corrupt_visits(table, rng)
     table["visited_on"] = table["visited_on"].dt.strftime("%d.%m.%Y")
     table = table.round(1)
     for name, gap in (("weight_kg", ""), ("glucose_mg_dl", "not done"), ("temperature_c", "?")):
@@ -54,8 +54,8 @@ def clinic_visits(path: Path, n_rows: int = 5000) -> np.ndarray:
     return wrong
 
 
-def _spoil_visits(table: pd.DataFrame, rng: _Rng) -> np.ndarray:
-    """Spoil one row in fifty: metres, pounds, pressures swapped, Fahrenheit, mmol/l."""
+def _corrupt_visits(table: pd.DataFrame, rng: _Rng) -> np.ndarray:
+    """Make one row in fifty wrong: metres, pounds, pressures swapped, Fahrenheit, mmol/l."""
     wrong = rng.choice(len(table), len(table) // 50, replace=False)
     parts = np.array_split(wrong, 5)
     table.loc[parts[0], "height_cm"] /= 100
@@ -65,11 +65,11 @@ def _spoil_visits(table: pd.DataFrame, rng: _Rng) -> np.ndarray:
     ].to_numpy()
     table.loc[parts[3], "temperature_c"] = table.loc[parts[3], "temperature_c"] * 1.8 + 32
     table.loc[parts[4], "glucose_mg_dl"] /= 18.016
-    return _flags(len(table), wrong)
+    return _mark(len(table), wrong)
 
 
-def machine_readings(path: Path, n_rows: int = 1_000_000) -> np.ndarray:
-    """A Parquet file of readings: a time, a machine, ten sensors that go together."""
+def make_machine_readings(path: Path, n_rows: int = 1_000_000) -> np.ndarray:
+    """Write a Parquet file of readings: a time, a machine, ten correlated sensors."""
     rng = np.random.default_rng(2)
     n_sensors = 10
     load = rng.standard_normal((n_rows, 3))
@@ -89,11 +89,11 @@ def machine_readings(path: Path, n_rows: int = 1_000_000) -> np.ndarray:
     table.insert(0, "read_at", pd.date_range("2024-01-01", periods=n_rows, freq="s"))
     table.insert(0, "reading", np.arange(n_rows))
     table.to_parquet(path, index=False)
-    return _flags(n_rows, wrong)
+    return _mark(n_rows, wrong)
 
 
-def gene_expression(path: Path, n_rows: int = 200, n_genes: int = 5000) -> np.ndarray:
-    """A wide CSV: samples of one tissue by genes, with a few that do not belong."""
+def make_gene_expression(path: Path, n_rows: int = 200, n_genes: int = 5000) -> np.ndarray:
+    """Write a wide CSV: samples of one tissue by genes, a few of them from elsewhere."""
     rng = np.random.default_rng(3)
     programmes = rng.normal(0, 1, (6, n_genes)) * (rng.random((6, n_genes)) < 0.2)
     level = rng.gamma(4.0, 2.0, n_genes)
@@ -109,10 +109,10 @@ def gene_expression(path: Path, n_rows: int = 200, n_genes: int = 5000) -> np.nd
     table.insert(0, "batch", rng.choice(["b1", "b2", "b3"], n_rows))
     table.insert(0, "sample", [f"S{i:03d}" for i in range(n_rows)])
     table.to_csv(path, index=False)
-    return _flags(n_rows, wrong)
+    return _mark(n_rows, wrong)
 
 
-def _flags(n_rows: int, rows: np.ndarray) -> np.ndarray:
+def _mark(n_rows: int, rows: np.ndarray) -> np.ndarray:
     flags = np.zeros(n_rows, dtype=bool)
     flags[rows] = True
     return flags

@@ -1,4 +1,4 @@
-"""Units: kept at once, gone on with after a kill, none lost or run twice, failures said."""
+"""The runner: units are kept at once and resumed after a kill; none is lost or run twice."""
 
 import json
 import os
@@ -13,10 +13,18 @@ import psutil
 import pytest
 from unit_work import grid
 
-from eosparse.comparison import units
-from eosparse.comparison.ledger import FAILED, OK, TOO_SLOW, Ledger, Plan
-from eosparse.comparison.store import OtherRunError, Store
-from eosparse.comparison.units import run_grids
+from eosparse.comparison.runner import (
+    FAILED,
+    OK,
+    TOO_SLOW,
+    Plan,
+    Schedule,
+    Store,
+    StoreError,
+    Workers,
+    run_grids,
+    workers,
+)
 
 PLAN = Plan(repetitions=3, least=3, budget=10.0, limit=30.0)
 
@@ -27,9 +35,9 @@ def store(tmp_path):
 
 
 def run(store, grids, plan=PLAN, **options):
-    with store.opened({"version": 1}):
-        run_grids(grids, plan, store, 2, **options)
-    return store.kept()
+    with store.open({"version": 1}):
+        run_grids(grids, plan, store, Workers(2), **options)
+    return store.read_units()
 
 
 def test_every_unit_is_run_and_kept_once(store, tmp_path):
@@ -46,7 +54,7 @@ def test_a_second_run_has_nothing_to_do(store, tmp_path):
     assert len((tmp_path / "trace").read_text().splitlines()) == len(before)
 
 
-def test_what_goes_wrong_is_a_row_that_says_so(store, tmp_path):
+def test_failures_are_rows_with_a_reason(store, tmp_path):
     methods = ("good", "broken", "dies")
     rows = run(store, [grid(tmp_path, methods, n_settings=1)], Plan(1, 1, 10.0, 30.0))
     by_method = {row["method"]: row for row in rows}
@@ -58,7 +66,7 @@ def test_what_goes_wrong_is_a_row_that_says_so(store, tmp_path):
 
 
 def test_a_method_over_the_limit_is_stopped_and_not_tried_again(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(units, "_SECONDS_TO_LOAD", 0.0)
+    monkeypatch.setattr(workers, "_SECONDS_TO_LOAD", 0.0)
     rows = run(store, [grid(tmp_path, ("slow", "good"))], Plan(2, 2, 10.0, 2.0))
     slow = [row for row in rows if row["method"] == "slow"]
     # Some may have been handed out before the first was stopped.
@@ -84,33 +92,33 @@ def row(unit, took, status=OK):
 @pytest.mark.parametrize(("seconds", "wanted"), [(0.1, 50), (1.0, 10), (9.0, 3)])
 def test_slow_methods_get_fewer_repetitions(tmp_path, seconds, wanted):
     one = grid(tmp_path, n_settings=1)
-    ledger = Ledger([one], Plan(repetitions=50, least=3, budget=10.0, limit=60.0))
+    schedule = Schedule([one], Plan(repetitions=50, least=3, budget=10.0, limit=60.0))
     count = 0
-    for unit in ledger.wanted():
-        ledger.enter(row(unit, seconds))
+    for unit in schedule.iterate_units():
+        schedule.record(row(unit, seconds))
         count += 1
     assert count == wanted
-    assert ledger.seconds_left() == 0.0
+    assert schedule.estimate_seconds_left() == 0.0
 
 
 def test_a_method_too_slow_at_one_setting_is_still_repeated_at_smaller_ones(tmp_path):
     one = grid(tmp_path, n_settings=3)
-    ledger = Ledger([one], Plan(repetitions=4, least=4, budget=10.0, limit=5.0))
+    schedule = Schedule([one], Plan(repetitions=4, least=4, budget=10.0, limit=5.0))
     seen = Counter()
-    for unit in ledger.wanted():
+    for unit in schedule.iterate_units():
         seen[unit.setting["x"]] += 1
         slow = unit.setting["x"] == 1
-        ledger.enter(row(unit, 5.0 if slow else 0.1, TOO_SLOW if slow else OK))
+        schedule.record(row(unit, 5.0 if slow else 0.1, TOO_SLOW if slow else OK))
     assert seen == {0: 4, 1: 1}
 
 
 def test_settings_of_another_family_are_tried(tmp_path):
     one = grid(tmp_path, n_settings=3, family=("x",))
-    ledger = Ledger([one], Plan(repetitions=2, least=2, budget=10.0, limit=5.0))
+    schedule = Schedule([one], Plan(repetitions=2, least=2, budget=10.0, limit=5.0))
     seen = Counter()
-    for unit in ledger.wanted():
+    for unit in schedule.iterate_units():
         seen[unit.setting["x"]] += 1
-        ledger.enter(row(unit, 5.0, TOO_SLOW if unit.setting["x"] == 0 else OK))
+        schedule.record(row(unit, 5.0, TOO_SLOW if unit.setting["x"] == 0 else OK))
     assert seen == {0: 1, 1: 2, 2: 2}
 
 
@@ -120,7 +128,7 @@ def test_time_left_falls_to_zero(store, tmp_path):
     assert left[-1] == 0.0
 
 
-def test_a_killed_run_goes_on_where_it_was(tmp_path):
+def test_a_killed_run_resumes(tmp_path):
     script = Path(__file__).with_name("unit_work.py")
     command = [sys.executable, str(script), str(tmp_path)]
     process = subprocess.Popen(command, start_new_session=True)
@@ -132,13 +140,13 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    before = Store(tmp_path).kept()
+    before = Store(tmp_path).read_units()
     assert 8 <= len(before) < 30
     with kept.open("a") as file:
         file.write('{"grid": "g", "cut o')  # a line that the kill left unfinished
 
     subprocess.run(command, check=True, timeout=300)
-    after = Store(tmp_path).kept()
+    after = Store(tmp_path).read_units()
     assert after[: len(before)] == before
     done = Counter((row["setting"]["x"], row["repetition"]) for row in after)
     assert len(done) == 30
@@ -169,41 +177,41 @@ def test_a_damaged_line_is_named(store, tmp_path):
     path = store.folder / "units.jsonl"
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], lines[1][:20], *lines[2:]]) + "\n")
-    with pytest.raises(OtherRunError, match=r"line 2 of .* is damaged"):
-        store.kept()
+    with pytest.raises(StoreError, match=r"Line 2 of .* is damaged"):
+        store.read_units()
 
 
 def test_two_runs_do_not_share_a_folder(store):
     second = Store(store.folder)
     with (
-        store.opened({"version": 1}),
-        pytest.raises(OtherRunError, match="in use"),
-        second.opened({}),
+        store.open({"version": 1}),
+        pytest.raises(StoreError, match="in use"),
+        second.open({}),
     ):
         pass
 
 
-def test_units_made_otherwise_are_not_mixed(store, tmp_path):
+def test_units_of_another_version_are_refused(store, tmp_path):
     rows = run(store, [grid(tmp_path)])
     with (
-        pytest.raises(OtherRunError, match="version=1; this run has version=2"),
-        store.opened({"version": 2}),
+        pytest.raises(StoreError, match="version=1; this run has version=2"),
+        store.open({"version": 2}),
     ):
         pass
-    assert store.kept() == rows
-    with store.opened({"version": 2}, fresh=True):
-        assert store.kept() == []
+    assert store.read_units() == rows
+    with store.open({"version": 2}, fresh=True):
+        assert store.read_units() == []
 
 
 def test_the_units_of_some_grids_can_be_forgotten(store, tmp_path):
     rows = run(store, [grid(tmp_path)])
     other = rows[0] | {"grid": "other"}
-    store.keep(other)
-    with store.opened({"version": 1}, fresh=True, only={"g"}):
-        assert store.kept() == [other]
+    store.append(other)
+    with store.open({"version": 1}, forget=lambda row: row["grid"] == "g"):
+        assert store.read_units() == [other]
     with (
-        pytest.raises(OtherRunError, match="this run has version=2"),
-        store.opened({"version": 2}, fresh=True, only={"g"}),
+        pytest.raises(StoreError, match="this run has version=2"),
+        store.open({"version": 2}, forget=lambda row: row["grid"] == "g"),
     ):
         pass
 
