@@ -51,43 +51,69 @@ def reproduce(
         import matplotlib  # noqa: F401
         import pebble  # noqa: F401
 
-        from eosparse.comparison import panels as all_panels
         from eosparse.comparison.data_folder import DataFolder
-        from eosparse.comparison.machine import compute_fingerprint, describe_machine
-        from eosparse.comparison.results import Run, write_results
-        from eosparse.comparison.runner import Store, StoreError
+        from eosparse.comparison.runner import StoreError
 
     source = DataFolder.locate(data)
     names, notes = _select_panels(panels, source)
-    mode = "full" if full else "quick"
-    plan = all_panels.FULL if full else all_panels.QUICK
-    store = Store(out or Path("results") / mode)
-    os.environ["EOSPARSE_DATA"] = str(source.path.resolve())  # where workers look
-    made_by = {"eosparse": eosparse.__version__, "mode": mode, "plan": str(plan)}
-    grids = all_panels.make_grids(names, not full, source)
-    requested = {grid.name for grid in grids}
+    folder = out or Path("results") / ("full" if full else "quick")
     try:
-        with store.open(
-            made_by | compute_fingerprint(),
-            fresh=fresh and not panels,
-            forget=lambda row: fresh and row["grid"] in requested,
-        ):
-            grids = [all_panels.drop_missing_methods(grid) for grid in grids]
-            is_complete = _run_units(grids, plan, store, workers)
-            if not is_complete:
-                notes.append("The run was stopped. Cells that are missing say so.")
-            machine = describe_machine(shlex.join(["eosparse", *sys.argv[1:]]), workers)
-            units = store.read_units()
-            run = Run(
-                store.folder, tuple(names), units, source, plan, not full, machine, tuple(notes)
-            )
-            write_results(run)
+        is_complete = _run_panels(
+            names,
+            notes,
+            source,
+            folder,
+            full=full,
+            workers=workers,
+            fresh=fresh,
+            all_anew=not panels,
+        )
     except StoreError as error:
         raise typer.BadParameter(str(error)) from None
-    typer.echo(f"Results: {store.folder / 'README.md'}")
+    typer.echo(f"Results: {folder / 'README.md'}")
     if not is_complete:
         typer.echo("Stopped. Run the same command to resume.", err=True)
         raise typer.Exit(130)  # as shells report Ctrl-C
+
+
+def _run_panels(
+    names: list[str],
+    notes: list[str],
+    source: DataFolder,
+    folder: Path,
+    *,
+    full: bool,
+    workers: int,
+    fresh: bool,
+    all_anew: bool,
+) -> bool:
+    """Run panels and write their results; return False if Ctrl-C stopped the run."""
+    from eosparse.comparison import panels as all_panels
+    from eosparse.comparison.machine import compute_fingerprint, describe_machine
+    from eosparse.comparison.results import Run, write_results
+    from eosparse.comparison.runner import Store
+
+    plan, store = all_panels.FULL if full else all_panels.QUICK, Store(folder)
+    os.environ["EOSPARSE_DATA"] = str(source.path.resolve())  # where workers look
+    mode = "full" if full else "quick"
+    made_by = {"eosparse": eosparse.__version__, "mode": mode, "plan": str(plan)}
+    grids = all_panels.make_grids(names, not full, source)
+    requested = {grid.name for grid in grids}
+    with store.open(
+        made_by | compute_fingerprint(),
+        fresh=fresh and all_anew,
+        forget=lambda row: fresh and row["grid"] in requested,
+    ):
+        grids = [all_panels.drop_missing_methods(grid) for grid in grids]
+        is_complete = _run_units(grids, plan, store, workers)
+        if not is_complete:
+            notes.append("The run was stopped. Cells that are missing say so.")
+        machine = describe_machine(shlex.join(["eosparse", *sys.argv[1:]]), workers)
+        units = store.read_units()
+        write_results(
+            Run(store.folder, tuple(names), units, source, plan, not full, machine, tuple(notes))
+        )
+    return is_complete
 
 
 def _run_units(grids: list[Grid], plan: Plan, store: Store, n_workers: int) -> bool:
