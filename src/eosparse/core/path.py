@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import pdist, squareform
 
 from eosparse.core.alternation import Block, Result, Status, Theta, alternate
 from eosparse.core.model import ErrorModel, Stats
@@ -59,6 +58,8 @@ def longest_plateau(levels: ArrayLike, tolerance: float, places: ArrayLike | Non
     >>> longest_plateau([0, 0, 9, 20, 20, 21, 20, 35], tolerance=1)
     slice(3, 7, None)
     """
+    from scipy.spatial.distance import pdist, squareform  # slow to import, rarely needed
+
     values = np.asarray(levels, dtype=np.float64)
     if len(values) == 0:
         return slice(0, 0)
