@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from eosparse.cli.app import app
 from eosparse.datasets import load_blood_panel
-from test_docs import DOCS, blocks
+from test_docs import DOCS, read_blocks
 
 README = DOCS.parent / "README.md"
 EVERYWHERE = [README, DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
@@ -55,7 +55,7 @@ def parts(line):
 def shown():
     """All commands that begin with eosparse: page, line, command, and whether test_docs runs it."""
     for page in EVERYWHERE:
-        for block in blocks(page):
+        for block in read_blocks(page):
             if block.kind in ("python", "text") or block.kind.startswith("{"):
                 continue
             for number, line in enumerate(block.body.splitlines(), block.line):
