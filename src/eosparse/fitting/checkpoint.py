@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eosparse.core import Callback, DescentError, FloatArray, Iteration, State
+from eosparse.core import Callback, DescentError, FloatArray, Iteration, State, WeightSummary
 from eosparse.rows.whole_file import replace_when_complete
 
 
@@ -57,6 +57,8 @@ class Checkpoint:
             unpack(template, parts, "plain") if has_plain else None,
             tuple(parts["history"].tolist()),
             int(parts["n_iter"]),
+            unpack(template, parts, "reached"),
+            WeightSummary(*parts["summary"].tolist()),
         )
 
     def save_to(self, attempt: str) -> Callback:
@@ -64,9 +66,10 @@ class Checkpoint:
 
         def save(iteration: Iteration[Any]) -> None:
             state = iteration.resume
-            if state is None:
+            if state is None or state.summary is None:
                 return
-            parts = pack(state.theta, "theta")
+            parts = pack(state.theta, "theta") | pack(state.reached, "reached")
+            parts["summary"] = np.array(dataclasses.astuple(state.summary))
             if state.plain is not None:
                 parts |= pack(state.plain, "plain")
             parts["history"] = np.array(state.objective_history)
