@@ -44,11 +44,11 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     Parameters
     ----------
     alpha : float or "auto", default="auto"
-        Regularisation; infinity weighs all rows alike. "auto" takes the value at which the location
-        has an efficiency of 0.7 on Gaussian rows, or the smallest value at which half of the rows
-        still support the fit, if that is larger. With the deterministic start it also looks at
-        smaller values, and takes one if it separates a group of rows that the first value cannot.
-        For other models, the efficiency is 0.9, under the law of the weighted errors.
+        Regularisation; infinity gives all rows equal weight. "auto" takes the value at which the
+        location has an efficiency of 0.7 on Gaussian rows, or the smallest value at which half of
+        the rows still support the fit, if that is larger. With the deterministic start it also
+        looks at smaller values, and takes one if it separates a group of rows that the first value
+        cannot. For other models, the efficiency is 0.9, under the law of the weighted errors.
     efficiency : float in (0, 1), optional
         Choose alpha for this efficiency of the location instead.
     perplexity : float, optional

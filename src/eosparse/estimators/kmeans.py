@@ -45,14 +45,14 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         rows for many columns it is larger, lest single rows keep centres to themselves.
     efficiency : float in (0, 1), default=0.9
         Efficiency behind alpha="auto": the variance of a mean divided by that of a centre, on rows
-        without outliers. Lower values resist more.
+        without outliers. Lower values are more robust.
     fdr : float, default=0.01
         Flag rows by Benjamini-Hochberg at this false-discovery rate, by the same gamma law. It is
         kept if clusters are about Gaussian and of about the same size.
     tol : float, default=1e-12
         Stop when the objective falls by no more than this, relative to its size if above 1.
     max_iter : int, default=1000
-        Most passes over the rows.
+        Maximum number of passes over the rows.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the input has names that are all strings.
+        Names of the columns, if the input has names that are all strings.
 
     Notes
     -----

@@ -50,7 +50,7 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
     tol : float, default=1e-9
         Stop when the objective falls by no more than this, relative to its size if above 1.
     max_iter : int, default=1000
-        Most passes over the rows.
+        Maximum number of passes over the rows.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the input has names that are all strings.
+        Names of the columns, if the input has names that are all strings.
 
     Notes
     -----

@@ -59,7 +59,7 @@ def summarise_weights(estimator: Any) -> list[tuple[str, str]]:
     ]
 
 
-def flags_summary(estimator: Any) -> list[tuple[str, str]]:
+def summarise_flags(estimator: Any) -> list[tuple[str, str]]:
     """Say how many rows are flagged; nothing before the fit."""
     if not hasattr(estimator, "offset_"):
         return []

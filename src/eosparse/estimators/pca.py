@@ -46,13 +46,13 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
         together with α from the median error on. With few rows for many columns it is larger, lest
         single rows keep the subspace to themselves.
     efficiency : float in (0, 1), default=0.9
-        Efficiency behind alpha="auto". Lower values resist more.
+        Efficiency behind alpha="auto". Lower values are more robust.
     fdr : float, default=0.01
         Flag rows by Benjamini-Hochberg at this false-discovery rate, by the same gamma law.
     tol : float, default=1e-12
         Stop when the objective falls by no more than this, relative to its size if above 1.
     max_iter : int, default=1000
-        Most passes over the rows.
+        Maximum number of passes over the rows.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the input has names that are all strings.
+        Names of the columns, if the input has names that are all strings.
 
     Notes
     -----

@@ -37,9 +37,9 @@ from eosparse.models import (
     GaussianModel,
     LinearModel,
     MixtureModel,
+    Request,
     SubspaceModel,
     TableModel,
-    Wanted,
 )
 from eosparse.rows import MemoryRows, Sample, Table, choose_coordinates, take_sample
 
@@ -99,15 +99,15 @@ def fit_model(
     n_warming = int(table.n_present * _WARMING_SHARE)
     if completed.warms_up and n_warming >= _LEAST_WARMING * len(sample.mass):
         warming = _take_warming_rows(rows, n_warming)
-    work = _Work(rows, seen, options, rounding, checkpoint, warming)
-    attempt, result = work.fit(completed)
+    problem = _FitProblem(rows, seen, options, rounding, checkpoint, warming)
+    attempt, result = problem.fit(completed)
     if completed.is_squared:
         _warn_if_determined(result, attempt.model.n_determining(seen.values.shape[1]))
     return Fit(attempt.model, result, sample.n_rows, coordinates, rounding)
 
 
 @dataclass(frozen=True)
-class _Work:
+class _FitProblem:
     """All rows, a sample of them, and what was asked for."""
 
     rows: Table
@@ -120,7 +120,7 @@ class _Work:
     def fit(self, model: TableModel[Any, Any]) -> tuple[Attempt[Any], Result[Any]]:
         """Try the proposals of the model, or of the general search, until one does not collapse."""
         options, failure = self.options, None
-        wanted = Wanted(
+        request = Request(
             alpha=options.alpha,
             efficiency=options.efficiency,
             searches=isinstance(options.start, str) and options.start == "deterministic",
@@ -128,11 +128,11 @@ class _Work:
                 options.alpha == "auto" and options.efficiency is options.perplexity is None
             ),
         )
-        proposals = model.propose(self.sample, wanted)
+        proposals = model.propose(self.sample, request)
         if proposals is None:
             efficiency = MODEL_EFFICIENCY if options.efficiency is None else options.efficiency
             search = Search(model, self.sample, self.rounding, efficiency)
-            proposals = iter([search.propose(wanted)])
+            proposals = iter([search.propose(request)])
         for attempt in proposals:
             try:
                 if options.perplexity is not None:

@@ -34,7 +34,7 @@ class LearningOptions:
     Attributes
     ----------
     alpha : float or "auto"
-        Regularisation, in units of the loss; infinity weighs all rows alike.
+        Regularisation, in units of the loss; infinity gives all rows equal weight.
     out_of_fold : bool or "auto"
         Whether rows are judged by a learner that did not see them.
     n_folds : int
@@ -42,7 +42,7 @@ class LearningOptions:
     tol : float
         Stop when the objective falls by no more than this.
     max_iter : int or None
-        Most passes over the rows.
+        Maximum number of passes over the rows.
     random_state : int, RandomState or None
         For the folds. None stands for 0.
 

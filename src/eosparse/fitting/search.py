@@ -32,8 +32,8 @@ from eosparse.core.model import Theta
 from eosparse.models import (
     Attempt,
     ErrorMoments,
+    Request,
     TableModel,
-    Wanted,
     coupling_for_efficiency,
     squared_distances,
 )
@@ -101,7 +101,7 @@ class Search(Generic[Theta]):
         """How many rows some θ can pass through exactly."""
         return self.model.n_determining(self.values.shape[1])
 
-    def propose(self, wanted: Wanted) -> Attempt[Theta]:
+    def propose(self, request: Request) -> Attempt[Theta]:
         """Return the start with the lowest objective, and α."""
         starts = list(self.model.starts(self.sample))
         if not starts:
@@ -110,9 +110,10 @@ class Search(Generic[Theta]):
             self.errors(start)  # errors of the wrong kind are named before anything else
         size = float(self.mass.sum())
         natural = self.model.natural_alpha(self.efficiency, size, self.values.shape[1])
-        if wanted.alpha != "auto" or natural is not None:
-            alpha = float(natural if wanted.alpha == "auto" else wanted.alpha)  # type: ignore[arg-type]
-            return Attempt(self.model, alpha, self.best(starts, alpha) if wanted.searches else None)
+        if request.alpha != "auto" or natural is not None:
+            alpha = float(natural if request.alpha == "auto" else request.alpha)  # type: ignore[arg-type]
+            theta = self.best(starts, alpha) if request.searches else None
+            return Attempt(self.model, alpha, theta)
         guesses = [self.guess(start) for start in starts]
         candidates = [theta for theta, _ in guesses]
         alpha = min(guess for _, guess in guesses)
@@ -121,7 +122,7 @@ class Search(Generic[Theta]):
         alpha = self.refine_alpha(best, min(alpha, self.quantile_alpha(best, 0.25)))
         if self.n_directions is None:
             self.check_alpha(alpha, self.quantile_alpha(starts[0], 0.5))
-        if not wanted.searches:
+        if not request.searches:
             return Attempt(self.model, alpha)
         best = self.best([*candidates, best], alpha)
         return Attempt(self.model, alpha, self.settle(best, alpha, _SAMPLE_PASSES).last)

@@ -1,6 +1,6 @@
 """Error functions g(x, θ), one model per file."""
 
-from eosparse.models.base import Attempt, ErrorMoments, TableModel, Wanted
+from eosparse.models.base import Attempt, ErrorMoments, Request, TableModel
 from eosparse.models.box_starts import bisect_rows
 from eosparse.models.cluster_starts import cluster_starts
 from eosparse.models.clusters import ClusterModel, ClusterSums
@@ -45,6 +45,7 @@ __all__ = [
     "Normal",
     "NumberedRows",
     "Plane",
+    "Request",
     "RowWeights",
     "SPAModel",
     "SingularFitError",
@@ -52,7 +53,6 @@ __all__ = [
     "Structure",
     "SubspaceModel",
     "TableModel",
-    "Wanted",
     "WeightedRows",
     "bisect_rows",
     "cluster_starts",

@@ -31,7 +31,7 @@ _SAMPLE_ROWS = 3000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Request:
     """What the user asked of α and the start.
 
     Attributes
@@ -141,7 +141,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         """Return the θ at which a fit starts from the prior weights of rows."""
         return solve_from_prior(self, rows)
 
-    def propose(self, sample: Sample, wanted: Wanted) -> Iterator[Attempt[Theta]] | None:  # noqa: ARG002  # for subclasses
+    def propose(self, sample: Sample, request: Request) -> Iterator[Attempt[Theta]] | None:  # noqa: ARG002  # for subclasses
         """Yield ways to fit, best first, each tried if those before collapse.
 
         None by default: the general search chooses α and the best of `starts`.

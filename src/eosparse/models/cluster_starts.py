@@ -27,7 +27,7 @@ _KEPT = (1.0, 0.75, 0.5)
 # Deviations whose squares may overflow start nothing.
 _FARTHEST = 1e130
 # The part of an average cluster that has to be near a row for it not to be alone.
-_COMPANY = 0.1
+_NEIGHBOUR_SHARE = 0.1
 
 
 def cluster_starts(values: FloatArray, mass: FloatArray, n_clusters: int) -> Iterator[FloatArray]:
@@ -50,15 +50,15 @@ def cluster_starts(values: FloatArray, mass: FloatArray, n_clusters: int) -> Ite
     for share in _KEPT:
         kept = sparsity <= weighted_quantiles(sparsity, mass, (share,))[0]
         yield bisect_rows(values[kept], mass[kept], n_clusters)
-        yield _far_apart(values[kept], sparsity[kept], n_clusters, np.sqrt)
+        yield _choose_far_apart(values[kept], sparsity[kept], n_clusters, np.sqrt)
     # Where every row has its double, none is alone, and the distance itself decides.
     unit = np.maximum(sparsity, 1e-9 * float(sparsity.max()) or 1.0)
-    yield _far_apart(values, sparsity, n_clusters, lambda squares: np.sqrt(squares) / unit)
+    yield _choose_far_apart(values, sparsity, n_clusters, lambda squares: np.sqrt(squares) / unit)
 
 
 def _sparsity(values: FloatArray, mass: FloatArray, n_clusters: int) -> FloatArray:
     """Distance of each row within which lies enough mass, its own included."""
-    company = max(_COMPANY * float(mass.sum()) / n_clusters, 2.0)
+    company = max(_NEIGHBOUR_SHARE * float(mass.sum()) / n_clusters, 2.0)
     reach = np.empty(len(values))
     for start in range(0, len(values), _STRIDE):
         part = slice(start, start + _STRIDE)
@@ -74,7 +74,7 @@ def _sparsity(values: FloatArray, mass: FloatArray, n_clusters: int) -> FloatArr
 _STRIDE = 256
 
 
-def _far_apart(
+def _choose_far_apart(
     values: FloatArray,
     sparsity: FloatArray,
     n_clusters: int,

@@ -36,7 +36,7 @@ class ClusterSums:
     deviations: FloatArray
 
     def scale(self, factor: float) -> ClusterSums:
-        """Return the sums had every weight been multiplied by `factor`."""
+        """Return the sums as if every weight had been multiplied by `factor`."""
         return ClusterSums(self.before, self.mass * factor, self.deviations * factor)
 
     def __add__(self, other: ClusterSums) -> ClusterSums:
@@ -118,7 +118,7 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
         sample = take_sample(rows, self.sample_size(rows))
         return next(self.starts(replace(sample, values=rows.prepare(sample.values))))
 
-    def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # as other models'
+    def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # signature of the base class
         """Return K: as many rows may each have a centre to themselves."""
         if self.n_clusters is None:
             raise ValueError("n_clusters is not set: give a number of clusters.")
@@ -129,6 +129,6 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
         clusters = self.assign(values, theta)
         return bool((np.bincount(clusters, weights, len(theta)) > 0.5).all())
 
-    def deviations(self, block: FloatArray, theta: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
+    def deviations(self, block: FloatArray, theta: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the difference between each row and its nearest centre."""
         return np.asarray(block - theta[self.assign(block, theta)])

@@ -24,7 +24,7 @@ _FEWEST_ROWS = 2048
 def is_large(values: FloatArray) -> bool:
     """Whether a block is large and narrow enough for compiled code, and Numba is installed."""
     n_rows, n_columns = values.shape
-    return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and _kernels() is not None
+    return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and _load_kernels() is not None
 
 
 def pad(matrix: FloatArray) -> FloatArray:
@@ -52,7 +52,7 @@ def sweep(
     size, wide = len(whitening), len(matrix)
     totals, sums, products = np.zeros(3), np.zeros(wide), np.zeros((wide, wide))
     weights = np.ones(0) if prior is None else prior
-    _kernels().sweep_rows(values, weights, centre, matrix, exponent, totals, sums, products)
+    _load_kernels().sweep_rows(values, weights, centre, matrix, exponent, totals, sums, products)
     lower = np.tril(products[:size, :size])
     return totals, sums[:size], lower + np.tril(lower, -1).T
 
@@ -60,12 +60,12 @@ def sweep(
 def squared_distances(values: FloatArray, centre: FloatArray, whitening: FloatArray) -> FloatArray:
     """Squared distances of rows."""
     distances = np.empty(len(values))
-    _kernels().measure_rows(values, centre, pad(whitening), distances)
+    _load_kernels().measure_rows(values, centre, pad(whitening), distances)
     return distances
 
 
 @cache
-def _kernels() -> Any:
+def _load_kernels() -> Any:
     """Load the compiled code, which takes a moment; None without Numba."""
     if find_spec("numba") is None:
         return None

@@ -148,7 +148,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         self,
         block: FloatArray,
         weights: FloatArray,
-        theta: Normal | None = None,  # noqa: ARG002  # the base class's signature
+        theta: Normal | None = None,  # noqa: ARG002  # signature of the base class
     ) -> Moments:
         """Return the weighted moments of the block, in working coordinates."""
         working = block if self.coordinates is None else self.coordinates(block)
@@ -316,7 +316,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         )
         return model if self.covariance != "full" else choose_shrinkage(model, sample)
 
-    def path_range(self, alpha: float, n_features: int) -> tuple[float, float]:  # noqa: ARG002  # as other models'
+    def path_range(self, alpha: float, n_features: int) -> tuple[float, float]:  # noqa: ARG002  # signature of the base class
         """Return the α of almost equal weights, and that just above the collapse onto a point."""
         lowest = self.alpha(1.0)
         return 200 * lowest, 1.02 * lowest
@@ -344,7 +344,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         """
         return max(self.amount, RANK_TOLERANCE**2) * self.target
 
-    def pull(self, result: Result[Normal], n_rows: float, rounding: float) -> Pull:  # noqa: ARG002  # as other models'
+    def pull(self, result: Result[Normal], n_rows: float, rounding: float) -> Pull:  # noqa: ARG002  # signature of the base class
         """Return how the weight of a training row depends on its distance, and moves the fit."""
         leverage = {
             "full": 1 - self.amount,

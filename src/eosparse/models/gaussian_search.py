@@ -40,7 +40,7 @@ from eosparse.core import (
     weighted_moments,
     weighted_quantiles,
 )
-from eosparse.models.base import Attempt, Wanted
+from eosparse.models.base import Attempt, Request
 from eosparse.models.efficiency import (
     coupling_for_efficiency,
     covariance_parameters,
@@ -78,17 +78,17 @@ _LEAST_GROUP = 0.1
 
 
 def propose_attempts(
-    model: GaussianModel, sample: Sample, wanted: Wanted
+    model: GaussianModel, sample: Sample, request: Request
 ) -> Iterator[Attempt[Normal]]:
     """Yield ways to fit all rows, best first; each is tried if those before collapse."""
-    choice = _Choice(model, sample, wanted)
+    choice = _Choice(model, sample, request)
     coupling = choice.first_coupling()
     # A collapse without shrinkage is met by shrinkage; one in spite of it by a larger alpha.
-    may_relax = wanted.is_alpha_open and (model.amount > 0 or model.covariance != "full")
+    may_relax = request.is_alpha_open and (model.amount > 0 or model.covariance != "full")
     for relaxation in range(_MOST_RELAXATIONS if may_relax else 0):
         with suppress(CollapseError):
             yield from choice.attempt(coupling / 2**relaxation)
-    is_open = wanted.is_alpha_open and model.covariance == "full" and model.amount == 0.0
+    is_open = request.is_alpha_open and model.covariance == "full" and model.amount == 0.0
     is_open &= model.shrinkage == "auto"
     try:
         yield from choice.attempt(coupling / 2 ** (_MOST_RELAXATIONS if may_relax else 0))
@@ -106,7 +106,7 @@ def propose_attempts(
         )
         # A robust start would look for the exact relation again.
         milder = choose_shrinkage(replace(model, shrinkage=_FALLBACK_SHRINKAGE), sample)
-        yield from propose_attempts(milder, sample, replace(wanted, searches=False))
+        yield from propose_attempts(milder, sample, replace(request, searches=False))
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,11 @@ class _Choice:
 
     model: GaussianModel
     sample: Sample
-    wanted: Wanted
+    request: Request
 
     def first_coupling(self) -> float:
         """Return the c that was asked for, or the one that "auto" begins with."""
-        model, alpha = self.model, self.wanted.alpha
+        model, alpha = self.model, self.request.alpha
         if alpha != "auto":
             if alpha <= model.alpha(1.0):
                 raise CollapseError(
@@ -127,8 +127,8 @@ class _Choice:
                     "covariance collapses onto a point. Use a larger alpha."
                 )
             return model.coupling(alpha)
-        if self.wanted.efficiency is not None:
-            return coupling_for_efficiency(self.wanted.efficiency, model.dimension)
+        if self.request.efficiency is not None:
+            return coupling_for_efficiency(self.request.efficiency, model.dimension)
         asked = coupling_for_efficiency(AUTO_EFFICIENCY, model.dimension)
         return min(asked, self._largest_stable(self.sample.n_rows))
 
@@ -143,9 +143,9 @@ class _Choice:
 
     def attempt(self, coupling: float) -> Iterator[Attempt[Normal]]:
         """Yield the attempts at a value of c: bolder ones first, if there are any."""
-        model, asked = self.model, self.wanted.alpha
+        model, asked = self.model, self.request.alpha
         alpha = model.alpha(coupling) if asked == "auto" else asked
-        if not self.wanted.searches:
+        if not self.request.searches:
             yield Attempt(model, alpha)
             return
         assert model.coordinates is not None
@@ -187,7 +187,7 @@ class _Choice:
         If only a minority was found, a majority that holds together at a smaller alpha is better.
         If a majority was found, a group may hide in it; with enough rows one can tell.
         """
-        if not self.wanted.is_alpha_open or self.model.amount > 0.0:
+        if not self.request.is_alpha_open or self.model.amount > 0.0:
             return None
         size, rank = float(search.mass.sum()), search.values.shape[1]
         stable = self._largest_stable(size, safety=1.3)

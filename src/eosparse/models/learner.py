@@ -99,7 +99,7 @@ class LearnerModel(ErrorModel[IntArray, Fit, RowWeights]):
         self,
         block: IntArray,
         weights: FloatArray,
-        theta: Fit | None = None,  # noqa: ARG002  # the protocol's signature
+        theta: Fit | None = None,  # noqa: ARG002  # signature of the base class
     ) -> RowWeights:
         """Return the weights themselves: a learner needs all of them at once."""
         return RowWeights(block, weights)

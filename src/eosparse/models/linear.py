@@ -87,7 +87,7 @@ class LinearModel(TableModel[Line, Moments]):
         self,
         block: FloatArray,
         weights: FloatArray,
-        theta: Line | None = None,  # noqa: ARG002  # the protocol's signature
+        theta: Line | None = None,  # noqa: ARG002  # signature of the base class
     ) -> Moments:
         """Return the weighted moments of the joint table, the target last."""
         joint = block if self.target == -1 else np.column_stack(self._split(block))
@@ -133,7 +133,7 @@ class LinearModel(TableModel[Line, Moments]):
         for chosen in (mass > 0, near & (mass > 0), nearest_half(x, mass) & (mass > 0)):
             yield self.solve(self.statistics(values[chosen], mass[chosen]))
 
-    def n_directions(self, n_features: int) -> int:  # noqa: ARG002  # as other models'
+    def n_directions(self, n_features: int) -> int:  # noqa: ARG002  # signature of the base class
         """Rows scatter in the direction of the target."""
         return 1
 
@@ -141,7 +141,7 @@ class LinearModel(TableModel[Line, Moments]):
         """As many rows as coefficients have a plane through them."""
         return n_features
 
-    def deviations(self, block: FloatArray, theta: Line, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
+    def deviations(self, block: FloatArray, theta: Line, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the residual, which is the target's: other columns have none."""
         x, y = self._split(block)
         deviations = np.zeros(block.shape)

@@ -92,7 +92,7 @@ class MixtureMoments:
     parts: tuple[Moments, ...]
 
     def scale(self, factor: float) -> MixtureMoments:
-        """Return the moments had every weight been multiplied by `factor`."""
+        """Return the moments as if every weight had been multiplied by `factor`."""
         return MixtureMoments(self.before, tuple(part.scale(factor) for part in self.parts))
 
     def __add__(self, other: MixtureMoments) -> MixtureMoments:
@@ -262,7 +262,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         shared = theta.responsibilities(values).T @ weights
         return bool((shared > values.shape[1]).all())
 
-    def deviations(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
+    def deviations(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the standardised deviation of each row from its most probable component.
 
         By the symmetric root of the covariance, the closest to the columns.

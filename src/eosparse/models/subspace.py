@@ -79,7 +79,7 @@ class SubspaceModel(TableModel[Plane, Moments]):
         self,
         block: FloatArray,
         weights: FloatArray,
-        theta: Plane | None = None,  # noqa: ARG002  # the protocol's signature
+        theta: Plane | None = None,  # noqa: ARG002  # signature of the base class
     ) -> Moments:
         """Return the weighted moments of the block."""
         return weighted_moments(block, weights, diagonal=False)
@@ -159,7 +159,7 @@ class SubspaceModel(TableModel[Plane, Moments]):
         noise = max(mean_error / max(n_off, 1), 1e-290)
         return float(np.log(np.maximum(theta.variances, noise)).sum() + n_off * np.log(noise))
 
-    def deviations(self, block: FloatArray, theta: Plane, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
+    def deviations(self, block: FloatArray, theta: Plane, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the part of each row that lies off the subspace."""
         return theta.residuals(block)
 
