@@ -238,10 +238,10 @@ class _Checks:
         return visit(self.model, _Blocks(parts), self.start, self.alpha)
 
     def _compare_visits(self, name: str, one: Visit[Any], other: Visit[Any], words: str) -> None:
-        objectives = (np.array([part.summary.objective]) for part in (one, other))
-        self._compare(name, *objectives, f"and the objective {words}")
-        steps = (self._errors(self._solve(part.statistics, name)) for part in (one, other))
-        self._compare(name, *steps, f"after a step {words}")
+        mine, theirs = (np.array([part.summary.objective]) for part in (one, other))
+        self._compare(name, mine, theirs, f"and the objective {words}")
+        mine, theirs = (self._errors(self._solve(part.statistics, name)) for part in (one, other))
+        self._compare(name, mine, theirs, f"after a step {words}")
 
     def _compare(self, name: str, one: FloatArray, other: FloatArray, words: str) -> None:
         """Parameters are compared by the errors that they give: θ may have symmetries."""

@@ -81,13 +81,13 @@ class Checkpoint:
 
     @contextmanager
     def name_changed_rows(self) -> Iterator[None]:
-        """Explain a resumed fit that does not descend: rows outside the sample have changed."""
+        """Explain why a resumed fit does not descend: rows outside the sample have changed."""
         try:
             yield
         except DescentError as error:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} was made from rows that have changed since. "
-                "Remove it, and fit again."
+                "Remove it and fit again."
             ) from error
 
     def _read(self) -> dict[str, FloatArray]:
@@ -99,13 +99,13 @@ class Checkpoint:
             problem = str(saved.pop("problem"))
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint. Name another "
+                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint. Pass another "
                 "file, or remove it."
             ) from error
         if problem != self.problem:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} belongs to a fit of other rows or with other "
-                "parameters. Name another file, or remove it."
+                "parameters. Pass another file, or remove it."
             )
         return saved
 

@@ -1,8 +1,8 @@
 """The Gaussian error in one sweep, compiled: distances, weights and moments of rows in the cache.
 
 NumPy writes and reads every block several times; here some dozens of rows at a time stay in the
-innermost cache from the first subtraction to the last product. Used where Numba is installed, and
-equal to the NumPy way up to rounding.
+innermost cache from the first subtraction to the last product. Used if Numba is installed; the
+results equal those of NumPy up to rounding.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def is_large(values: FloatArray) -> bool:
 def pad(matrix: FloatArray) -> FloatArray:
     """Return a matrix with rows and columns of zeros up to a multiple of four."""
     size = len(matrix)
-    wanted = -(-size // 4) * 4
-    return np.pad(np.asarray(matrix), (0, wanted - size))
+    padded = -(-size // 4) * 4
+    return np.pad(np.asarray(matrix), (0, padded - size))
 
 
 def sweep(
@@ -58,7 +58,7 @@ def sweep(
 
 
 def squared_distances(values: FloatArray, centre: FloatArray, whitening: FloatArray) -> FloatArray:
-    """Squared distances of rows."""
+    """Return the squared distances of rows."""
     distances = np.empty(len(values))
     _load_kernels().measure_rows(values, centre, pad(whitening), distances)
     return distances
@@ -73,7 +73,7 @@ def _load_kernels() -> Any:
         from eosparse.models import kernels
     except Exception as error:  # a Numba that does not fit this NumPy, no cache, ...
         warnings.warn(
-            f"Numba cannot be used ({error}): NumPy does the same, more slowly.",
+            f"Numba cannot be used ({error}). Falling back to NumPy, which is slower.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -71,7 +71,7 @@ class LearnerModel(ErrorModel[IntArray, Fit, RowWeights]):
 
     Examples
     --------
-    A weighted mean as the learner: the row far away loses its weight.
+    A weighted mean as the learner: the row that is far away loses its weight.
 
     >>> import numpy as np
     >>> from eosparse.core import alternate
