@@ -84,7 +84,7 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
     tol : float, default=1e-9
         Stop when the objective falls by no more than this.
     max_iter : int, default=500
-        Most passes over the rows, for boxes and for labels.
+        Maximum number of passes over the rows, for boxes and for labels.
     random_state : int, RandomState or None, default=None
         For folds and random starts. None stands for 0, so that a fit can always be repeated.
 
