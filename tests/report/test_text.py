@@ -56,15 +56,15 @@ LABELS = LabelSummary(
 @pytest.mark.parametrize(
     ("count", "said"),
     [
-        (0, "None of the 1,000 rows in people.csv stands out (false-discovery rate 0.01)."),
+        (0, "None of the 1,000 rows in people.csv is an outlier (false-discovery rate 0.01)."),
         (
             1,
-            "1 of 1,000 rows in people.csv does not belong (0.10%). Expect fewer than one of "
+            "1 of 1,000 rows in people.csv is an outlier (0.10%). Expect fewer than one of "
             "these to be a false alarm",
         ),
         (
             300,
-            "300 of 1,000 rows in people.csv do not belong (30.00%). Expect about 3 of these "
+            "300 of 1,000 rows in people.csv are outliers (30.00%). Expect about 3 of these "
             "to be false alarms",
         ),
     ],

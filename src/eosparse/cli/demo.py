@@ -54,7 +54,7 @@ def format_demo(summary: DetectionSummary, mistakes: Sequence[str]) -> str:
     return "\n".join(
         [
             f"{len(mistakes)} blood panels (synthetic): {format_model(summary.model)}",
-            f"{n_flagged} rows do not belong (false-discovery rate {fdr:g}), counted from 1:",
+            f"{n_flagged} rows are outliers (false-discovery rate {fdr:g}), counted from 1:",
             "",
             f"{'row':>4}  {'p-value':>8}  why",
             *(

@@ -68,5 +68,5 @@ def flags_summary(estimator: Any) -> list[tuple[str, str]]:
     said = [("table", size), ("alpha", f"{estimator.alpha_:.4g}"), ("status", status)]
     is_outlier = getattr(estimator, "is_outlier_", None)  # rows elsewhere are not at hand
     if isinstance(is_outlier, np.ndarray):
-        said.insert(1, ("do not belong", f"{np.count_nonzero(is_outlier):,} rows"))
+        said.insert(1, ("outliers", f"{np.count_nonzero(is_outlier):,} rows"))
     return said

@@ -71,7 +71,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
 
     Examples
     --------
-    The weighted mean, with the absolute size of a row's deviation as its error:
+    The weighted mean; the error of a row is its squared distance from it:
 
     >>> import numpy as np
     >>> from eosparse import EOSDetector
@@ -165,7 +165,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return 200 * alpha, alpha / 200
 
     def volume(self, theta: Theta, mean_error: float) -> float | None:  # noqa: ARG002  # for subclasses
-        """Return the log-volume that rows that belong take up, to compare solutions by.
+        """Return the log-volume that good rows take up, by which solutions are compared.
 
         None, the default, compares solutions by their objective.
         """
@@ -195,7 +195,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return 2 if self.is_squared else 4
 
     def find_law(self, result: Result[Theta], pull: Pull, distances: Table) -> Law:
-        """Return the law of the distance of a new row that belongs, from those of all rows."""
+        """Return the law of the distance of a new, good row from the distances of all rows."""
         middle, power = result.objective, self.law_power
         if np.isfinite(result.alpha):  # L = Σ w g - α H
             middle += result.alpha * float(np.log(result.perplexity))
@@ -207,7 +207,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return self.law(result.theta, result.alpha, distances.fold(sum_up))
 
     def law(self, theta: Theta, alpha: float, moments: ErrorMoments) -> Law:  # noqa: ARG002  # for subclasses
-        """Return the law of the errors of rows that belong.
+        """Return the law of the errors of good rows.
 
         By default a gamma law. Squared distances follow it approximately, as a sum of squares does;
         other errors have an unknown least value as well. The weights' power k tilts it by k/α.

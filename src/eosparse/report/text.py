@@ -27,17 +27,17 @@ def format_headline(summary: Summary) -> str:
         are = "is" if count == 1 else "are"
         return (
             f"{count:,} of {labels} {are} probably wrong ({share}). About {fdr:.0%} of these may "
-            "be right after all."
+            "be correct after all."
         )
     rows = f"{table.n_used:,} rows in {table.name}"
     if count == 0:
-        return f"None of the {rows} stands out (false-discovery rate {fdr:g})."
+        return f"None of the {rows} is an outlier (false-discovery rate {fdr:g})."
     n_false = round(fdr * count)
     expected = f"about {n_false}" if fdr * count >= 1 else "fewer than one"
     alarms = "false alarms" if n_false > 1 else "a false alarm"
     return (
-        f"{count:,} of {rows} {'does' if count == 1 else 'do'} not belong ({share}). Expect "
-        f"{expected} of these to be {alarms} (false-discovery rate {fdr:g})."
+        f"{count:,} of {rows} {'is an outlier' if count == 1 else 'are outliers'} ({share}). "
+        f"Expect {expected} of these to be {alarms} (false-discovery rate {fdr:g})."
     )
 
 

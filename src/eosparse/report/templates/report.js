@@ -340,7 +340,7 @@
     const widest = Math.max(...expected);
     const most = Math.min(Math.max(...observed), 2.5 * widest + 2);
     const draw = () => {
-      const labels = ["expected -log10 p if every row belonged", "observed"];
+      const labels = ["expected -log10 p without outliers", "observed"];
       const { g, px, py } = plot(by("quantiles"), [0, widest], [0, most], labels, false);
       const end = Math.min(widest, most);
       g.strokeStyle = css("--soft");
