@@ -16,7 +16,7 @@ from eosparse.tables import write_table
 
 def compare(
     table: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, Arrow or XLSX file.")],
-    truth: Annotated[str, typer.Option(help="Column that says which rows are outliers.")],
+    truth: Annotated[str, typer.Option(help="Column that marks the outliers.")],
     outlier: Annotated[
         str | None,
         typer.Option(help="Its value for outliers. Default: 1, true, yes, outlier or anomaly."),
@@ -31,7 +31,7 @@ def compare(
     out: Annotated[
         Path | None, typer.Option(help="File for the results; its extension sets the format.")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
+    force: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Number of processes, one thread each.")] = (
         os.cpu_count() or 1
     ),

@@ -19,7 +19,7 @@ def demo(
     picture: Annotated[Path, typer.Option(help="PNG file to write.")] = Path("demo.png"),
     report: Annotated[Path, typer.Option(help="HTML report to write.")] = Path("demo.html"),
 ) -> None:
-    """Find the wrong rows of a synthetic blood panel, explain them, and plot them."""
+    """Find the outliers of a synthetic blood panel, explain them, and plot them."""
     import pandas as pd
 
     from eosparse import EOSDetector

@@ -44,11 +44,11 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     Parameters
     ----------
     alpha : float or "auto", default="auto"
-        Regularisation; infinity weighs all rows alike. "auto" takes the value at which the location
-        has an efficiency of 0.7 on Gaussian rows, or the smallest value at which half of the rows
-        still support the fit, if that is larger. With the deterministic start it also looks at
-        smaller values, and takes one if it separates a group of rows that the first value cannot.
-        For other models, the efficiency is 0.9, under the law of the weighted errors.
+        Regularisation; ``np.inf`` gives all rows the same weight. "auto" takes the value at which
+        the location has an efficiency of 0.7 on Gaussian rows, or the smallest value at which half
+        of the rows still support the fit, if that is larger. With the deterministic start it also
+        looks at smaller values, and takes one if it separates a group of rows that the first value
+        cannot. For other models, the efficiency is 0.9, under the law of the weighted errors.
     efficiency : float in (0, 1), optional
         Choose alpha for this efficiency of the location instead.
     perplexity : float, optional
@@ -58,7 +58,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         share of the flagged rows are good rows, if the bulk is Gaussian. The procedure runs at
         ``fdr / 1.15``, which allows for the remaining error of the p-values far in the tail.
     level : float, optional
-        Flag training rows with a p-value of at most this level instead.
+        Flag training rows with p-values up to this level instead.
     weight_cut : float, optional
         Flag rows with ``T·w`` below this value instead; the paper uses 0.01.
     contamination : float in (0, 0.5], optional
@@ -404,7 +404,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         alphas: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> AlphaPath:
-        """Solve along falling alphas, each from the previous solution; the detector is not changed.
+        """Solve along decreasing alphas, each time from the previous solution.
+
+        The detector itself does not change.
 
         Parameters
         ----------

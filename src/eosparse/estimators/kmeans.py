@@ -23,7 +23,7 @@ from eosparse.rows import as_float64, single_threaded_blas
 
 
 class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
-    r"""Find clusters while weighing down the rows that belong to none.
+    r"""Find clusters, and give little weight to rows that belong to none.
 
     Entropic Outlier Sparsification minimises
 
@@ -42,17 +42,17 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         ``c = sqrt(1 - efficiency^(2/(p+2)))``, at which centres of Gaussian clusters with the
         variance σ² in each of p directions keep that efficiency. σ and p are those of the gamma law
         that the weighted errors follow, found together with α from the median error on. With few
-        rows for many columns it is larger, lest single rows keep centres to themselves.
+        rows for many columns it is larger, so that single rows cannot keep a centre to themselves.
     efficiency : float in (0, 1), default=0.9
         Efficiency behind alpha="auto": the variance of a mean divided by that of a centre, on rows
-        without outliers. Lower values resist more.
+        without outliers. Lower values are more robust.
     fdr : float, default=0.01
         Flag rows by Benjamini-Hochberg at this false-discovery rate, by the same gamma law. It is
         kept if clusters are about Gaussian and of about the same size.
     tol : float, default=1e-12
         Stop when the objective falls by no more than this, relative to its size if above 1.
     max_iter : int, default=1000
-        Most passes over the rows.
+        Maximum number of passes over the rows.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the input has names that are all strings.
+        Names of the columns, if the input has names that are all strings.
 
     Notes
     -----
@@ -91,9 +91,10 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     objective is kept, among those without empty clusters. Distances are Euclidean: scale the
     columns.
 
-    A group of outliers as large and as dense as a cluster is a cluster; give it one. Conversely, a
-    cluster with less than about a tenth of the rows of the largest may be taken for outliers if
-    there are as many centres as clusters: splitting the largest then lowers the objective more.
+    A group of outliers as large and as dense as a cluster is a cluster: raise `n_clusters` by one.
+    Conversely, a cluster with less than about a tenth of the rows of the largest may be taken for
+    outliers if there are as many centres as clusters: splitting the largest then lowers the
+    objective more.
 
     Examples
     --------

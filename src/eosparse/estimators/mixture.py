@@ -23,7 +23,7 @@ from eosparse.rows import Coordinates, single_threaded_blas
 
 
 class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
-    r"""Fit a Gaussian mixture while weighing down the rows that belong to no component.
+    r"""Fit a Gaussian mixture, and give little weight to rows that belong to no component.
 
     Entropic Outlier Sparsification minimises
 
@@ -40,17 +40,17 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         Number of components.
     alpha : float or "auto", default="auto"
         Regularisation. "auto" is ``1/(cD)`` with ``c = sqrt(1 - efficiency^(2/(D+2)))``, or the
-        smallest at which half of the rows hold all components up, if larger.
+        smallest at which half of the rows support all components, if that is larger.
     efficiency : float in (0, 1), default=0.9
         Efficiency behind alpha="auto", of the locations on rows without outliers. Lower values
-        resist more.
+        are more robust.
     fdr : float, default=0.01
-        Flag rows by Benjamini-Hochberg at this false-discovery rate. It is kept if components are
-        Gaussian; where they overlap fewer rows are flagged than might be.
+        Flag rows by Benjamini-Hochberg at this false-discovery rate. It holds if components are
+        Gaussian; where they overlap, fewer rows are flagged than could be.
     tol : float, default=1e-9
         Stop when the objective falls by no more than this, relative to its size if above 1.
     max_iter : int, default=1000
-        Most passes over the rows.
+        Maximum number of passes over the rows.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the input has names that are all strings.
+        Names of the columns, if the input has names that are all strings.
 
     Notes
     -----
@@ -190,7 +190,7 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         return self.labels_ if hasattr(self, "labels_") else self.predict(X)
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probability of each component, given the row and that it belongs."""
+        """Return the probability of each component, for a row that belongs to one."""
         values = read_new(self, X, "predict_proba")
         chances = self._component.mixture.responsibilities(self._component.coordinates(values))
         return chances.astype(values.dtype, copy=False)

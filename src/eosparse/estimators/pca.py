@@ -24,7 +24,7 @@ from eosparse.rows import as_float64, single_threaded_blas
 
 
 class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
-    r"""Find principal components while weighing down the rows that lie off their subspace.
+    r"""Find principal components, and give little weight to rows off their subspace.
 
     Entropic Outlier Sparsification minimises
 
@@ -43,28 +43,29 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
         ``c = sqrt(1 - efficiency^(2/(p+2)))``, at which location and directions keep that
         efficiency if the noise off the subspace is Gaussian with variance σ² in each of p
         directions. σ and p are those of the gamma law that the weighted errors follow, found
-        together with α from the median error on. With few rows for many columns it is larger, lest
-        single rows keep the subspace to themselves.
+        together with α from the median error on. With few rows for many columns it is larger, so
+        that single rows cannot keep the subspace to themselves.
     efficiency : float in (0, 1), default=0.9
-        Efficiency behind alpha="auto". Lower values resist more.
+        Efficiency behind alpha="auto". Lower values are more robust.
     fdr : float, default=0.01
         Flag rows by Benjamini-Hochberg at this false-discovery rate, by the same gamma law.
     tol : float, default=1e-12
         Stop when the objective falls by no more than this, relative to its size if above 1.
     max_iter : int, default=1000
-        Most passes over the rows.
+        Maximum number of passes over the rows.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Principal directions, by falling variance; the largest entry of each is positive.
+        Principal directions, in order of decreasing variance; the largest entry of each is
+        positive.
     explained_variance_ : ndarray of shape (n_components,)
         Weighted variance along each. Weights depend on the noise alone, so that on Gaussian rows
         it needs no correction.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Its part of the whole variance.
+        Share of the total variance.
     singular_values_ : ndarray of shape (n_components,)
-        Root of that variance times the number of rows.
+        Square root of that variance times the number of rows.
     n_components_ : int
         Number of components.
     noise_variance_ : float
@@ -92,7 +93,7 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the input has names that are all strings.
+        Names of the columns, if the input has names that are all strings.
 
     Notes
     -----

@@ -42,7 +42,7 @@ class LearningOptions:
     tol : float
         Stop when the objective falls by no more than this.
     max_iter : int or None
-        Most passes over the rows.
+        Maximum number of passes over the rows.
     random_state : int, RandomState or None
         For the folds. None stands for 0.
 
