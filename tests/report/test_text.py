@@ -18,6 +18,7 @@ from eosparse.tables.summary import (
     LabelSummary,
     ModelSummary,
     Quality,
+    ScoringSummary,
     TableSummary,
 )
 
@@ -71,6 +72,18 @@ LABELS = LabelSummary(
 )
 def test_headlines_agree_with_the_count(count, said):
     assert format_headline(replace(DETECTION, n_flagged=count)).startswith(said)
+
+
+def test_headlines_of_a_level_promise_no_false_discovery_rate():
+    model = ScoringSummary(**vars(DETECTION.model), level=0.05)
+    scored = replace(DETECTION, model=model, n_flagged=2)
+    assert format_headline(scored) == (
+        "2 of 1,000 rows in people.csv are outliers (0.20%), with p-values below 0.05. Expect "
+        "these in about 5% of good rows."
+    )
+    assert format_headline(replace(scored, n_flagged=0)) == (
+        "None of the 1,000 rows in people.csv is an outlier (no p-value is below 0.05)."
+    )
 
 
 def test_details_name_the_columns():

@@ -19,7 +19,10 @@ def demo(
     picture: Annotated[Path, typer.Option(help="PNG file to write.")] = Path("demo.png"),
     report: Annotated[Path, typer.Option(help="HTML report to write.")] = Path("demo.html"),
 ) -> None:
-    """Find the outliers of a synthetic blood panel, explain them, and plot them."""
+    """Find outliers in a synthetic blood panel.
+
+    Explains the outliers, and writes a picture and a report.
+    """
     import pandas as pd
 
     from eosparse import EOSDetector

@@ -29,7 +29,7 @@ def score(
     top: options.TopOption = 20,
     force: options.ForceOption = False,
 ) -> None:
-    """Find the outliers of a table with a model that was fitted to another table.
+    """Find outliers in a table with a saved model.
 
     Exit codes: 0 success, 2 usage error or unusable table, 130 interrupted.
     """

@@ -47,8 +47,8 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         Efficiency behind alpha="auto": the variance of a mean divided by that of a centre, on rows
         without outliers. Lower values are more robust.
     fdr : float, default=0.01
-        Flag rows by Benjamini-Hochberg at this false-discovery rate, by the same gamma law. It is
-        kept if clusters are about Gaussian and of about the same size.
+        Flag rows by Benjamini-Hochberg at this false-discovery rate, by the same gamma law. It
+        holds if clusters are about Gaussian and of about the same size.
     tol : float, default=1e-12
         Stop when the objective falls by no more than this, relative to its size if above 1.
     max_iter : int, default=1000
@@ -138,12 +138,13 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), path, opened rows or Dask collection
-            The table; numbers without gaps, in memory, in files or on a cluster.
+            The table: numbers without missing values, in memory, in files or on a cluster.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
-            Prior weights. A weight of k equals the same row k times, 0 its absence. Of rows on disk
-            the name of a column; of a Dask collection a Dask array in the same partitions.
+            Prior weights. A weight of k equals the same row k times, 0 its absence. For rows on
+            disk, the name of a column; for a Dask collection, a Dask array with the same
+            partitions.
 
         Returns
         -------

@@ -142,12 +142,13 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), path, opened rows or Dask collection
-            The table; numbers without gaps, in memory, in files or on a cluster.
+            The table: numbers without missing values, in memory, in files or on a cluster.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
-            Prior weights. A weight of k equals the same row k times, 0 its absence. Of rows on disk
-            the name of a column; of a Dask collection a Dask array in the same partitions.
+            Prior weights. A weight of k equals the same row k times, 0 its absence. For rows on
+            disk, the name of a column; for a Dask collection, a Dask array with the same
+            partitions.
 
         Returns
         -------

@@ -16,12 +16,12 @@ from eosparse.rows import Table
 
 @dataclass(frozen=True)
 class AlphaPath:
-    """Solutions along falling alphas, each started from the one before.
+    """Solutions along decreasing alphas, each started from the previous one.
 
     Attributes
     ----------
     alphas : array of shape (n_alphas,)
-        Falling; the path ends where the weights collapse.
+        Decreasing; the path ends where the weights collapse.
     n_flagged : array of shape (n_alphas,)
         Number of flagged rows; -1 where collapsed.
     effective_sizes : array of shape (n_alphas,)

@@ -20,7 +20,7 @@ class Explanation:
     Attributes
     ----------
     deviations : array of shape (n_samples, n_features)
-        Standardised deviations with sign, freed of what the other columns explain.
+        Standardised deviations with their sign, without what the other columns explain.
     feature_names : tuple of str
         Names of the columns.
     """

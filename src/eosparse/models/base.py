@@ -105,11 +105,11 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return as_float64(values)
 
     def sample_size(self, table: Table) -> int:  # noqa: ARG002  # for subclasses
-        """Return how many rows are enough to choose what is left open, α and a start."""
+        """Return how many rows are enough to choose α, a start and other open choices."""
         return _SAMPLE_ROWS
 
     def complete(self, sample: Sample) -> TableModel[Theta, Stats]:  # noqa: ARG002  # for subclasses
-        """Return the model with everything that it leaves open chosen and checked."""
+        """Return the model with all open choices made and checked."""
         return self
 
     # Starts and α
@@ -142,18 +142,18 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return solve_from_prior(self, rows)
 
     def propose(self, sample: Sample, wanted: Wanted) -> Iterator[Attempt[Theta]] | None:  # noqa: ARG002  # for subclasses
-        """Yield ways to fit, best first, each tried if those before collapse.
+        """Yield ways to fit, best first; each is tried if the previous ones collapse.
 
         None by default: the general search chooses α and the best of `starts`.
         """
         return None
 
     def n_directions(self, n_features: int) -> float:
-        """Return in how many directions rows scatter, where errors are squared distances."""
+        """Return the number of directions in which rows scatter, for squared distances."""
         return n_features
 
     def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # for subclasses
-        """Return how many rows some θ can pass through exactly."""
+        """Return the number of rows that some θ can fit exactly."""
         return 1
 
     def natural_alpha(self, efficiency: float, n_rows: float, n_features: int) -> float | None:  # noqa: ARG002  # for subclasses
@@ -178,7 +178,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
     # Reading a fit
 
     def distances(self, block: FloatArray, theta: Theta) -> FloatArray:
-        """Return the number by which rows are judged: their error, checked."""
+        """Return the number by which rows are ranked and flagged: their error, checked."""
         return check_row_errors(self.errors(block, theta), block, f"{type(self).__name__}.errors()")
 
     def pull(self, result: Result[Theta], n_rows: float, rounding: float) -> Pull:
@@ -187,10 +187,10 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
 
     @property
     def law_power(self) -> int:
-        """The power of the weights under which the law of the errors is found.
+        """Power of the weights under which the moments of the errors are taken.
 
-        Outliers that still have a little weight would show in the higher moments, and a law, or an
-        α, that allows for them would give them more. Three moments need more care than two.
+        A higher power keeps outliers that still have a little weight out of the moments. Three
+        moments need more of that than two.
         """
         return 2 if self.is_squared else 4
 
@@ -222,7 +222,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return FittedGamma.of_moments(moments.mean, moments.variance, moments.third, tilt)
 
     def deviations(self, block: FloatArray, theta: Theta, alpha: float) -> FloatArray:  # noqa: ARG002  # for subclasses
-        """Return a deviation for each column, whose squares explain the error."""
+        """Return a deviation for each column; their squares add up to the error."""
         raise ValueError(
             f"{type(self).__name__} does not split its error among the columns. Override "
             "deviations(block, theta, alpha) to do so."

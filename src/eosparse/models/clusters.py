@@ -50,7 +50,7 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
     Attributes
     ----------
     n_clusters : int or None
-        K, for the starts; None is 8, or one for ten rows if that is fewer.
+        K, for the starts; None is 8, or one per ten rows if that is fewer.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
 

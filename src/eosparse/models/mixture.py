@@ -107,11 +107,11 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
     Attributes
     ----------
     n_components : int or None
-        K, for the starts; None is 3, or one for twenty rows if that is fewer.
+        K, for the starts; None is 3, or one per twenty rows if that is fewer.
     pseudo_mass : float or None
-        β, beside a weight of one for all rows. `completed` replaces None by the mass of D + 1 rows,
-        as many as determine a covariance, with the variance of rows around the nearest of K
-        centres; without it, None is 0.
+        β, relative to a weight of one for all rows. `complete` replaces None by the mass of D + 1
+        rows, as many as determine a covariance, with the variance of rows around the nearest of K
+        centres; without `complete`, None is 0.
     target : float
         τ, the variance of the pseudo-rows.
     smallest_size : float
