@@ -14,8 +14,8 @@ from sphinx.util import logging
 import eosparse
 
 project = "eosparse"
-author = "the authors of eosparse"
-copyright = "the authors of eosparse"
+author = "the eosparse developers"
+copyright = "the eosparse developers"
 version = release = eosparse.__version__
 
 extensions = [

@@ -7,6 +7,7 @@ line; lines of dots stand for anything.
 
 import ast
 import contextlib
+import inspect
 import io
 import re
 import shlex
@@ -22,6 +23,7 @@ import eosparse.datasets
 import eosparse.plots
 import eosparse.tables
 from eosparse.cli.app import app
+from eosparse.models import TableModel
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
@@ -120,6 +122,16 @@ def test_the_reference_has_every_public_name():
     names = {name.rpartition(".")[2] for name in shown}
     for module in (eosparse, eosparse.datasets, eosparse.plots, eosparse.tables):
         assert set(module.__all__) <= names
+
+
+def test_the_table_of_methods_is_that_of_table_model():
+    page = (DOCS / "error-models.md").read_text(encoding="utf-8")
+    section = page.split("### Methods you can override")[1].split("\n## ")[0]
+    for name in (name for name in dir(TableModel) if not name.startswith("_")):
+        member = getattr(TableModel, name)
+        parameters = list(inspect.signature(member).parameters)[1:] if callable(member) else ()
+        shown = f"`{name}({', '.join(parameters)})`" if parameters else f"`{name}`"
+        assert shown in section or name in ("errors", "statistics", "solve"), shown
 
 
 def test_fractions_have_braces():

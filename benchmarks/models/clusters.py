@@ -1,4 +1,4 @@
-"""Clusters beside outliers: the adjusted Rand index of the rows that belong.
+"""Clusters beside outliers: the adjusted Rand index of good rows.
 
 Six clusters of unequal size and spread in 4 or 20 columns; a part of the rows, up to 40 %, is
 scattered between them, in the box that holds them, or far, in a box five times as wide. (A group
@@ -81,4 +81,4 @@ def run(bench: Bench) -> None:
     raw = bench.run_units("models_clusters", measure, settings)
     summary = summarise(raw, [*KEY, "method"], ["adjusted Rand"])
     table = spread_methods(summary, KEY, "adjusted Rand")
-    bench.report("models_clusters", "Adjusted Rand index of the rows that belong", raw, table)
+    bench.report("models_clusters", "Adjusted Rand index of good rows", raw, table)

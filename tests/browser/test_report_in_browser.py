@@ -102,7 +102,7 @@ def picture(page):
 
 def test_it_opens_from_disk_without_requests_or_errors(opened, report):
     watched = opened(report)
-    assert watched.page.locator("h1").inner_text() == "Which rows of table.csv do not belong"
+    assert watched.page.locator("h1").inner_text() == "Outliers in table.csv"
     assert watched.page.locator("#rows tbody tr").count() == 3
     assert watched.is_quiet()
 

@@ -10,4 +10,4 @@ def test_demo_prints_rows_reasons_and_a_picture(tmp_path, capsys):
     assert "potassium_mmol_l" in printed
     assert "found: 16; false alarms: 0" in printed
     assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
-    assert "Which rows of blood panel do not belong" in (tmp_path / "demo.html").read_text()
+    assert "Outliers in blood panel" in (tmp_path / "demo.html").read_text()

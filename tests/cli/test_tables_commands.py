@@ -47,7 +47,7 @@ MISTAKES = {6, 78, 201, 301}
 def test_detect_prints_rows_reasons_and_columns_that_are_not_used(people):
     found = run("detect", people)
     assert found.exit_code == 0, found.output
-    assert "4 of 500 rows in people.csv do not belong" in found.stdout
+    assert "4 of 500 rows in people.csv are outliers" in found.stdout
     assert "weight_kg=700" in found.stdout
     assert "P00077" in found.stdout
     assert "comment (free text" in found.stdout

@@ -230,10 +230,10 @@ def test_compare_prints_the_table_of_all_peers(own, tmp_path):
         (
             lambda t: t.assign(bad=np.where(t["bad"] == "yes", -1, 1)),
             ["--truth", "bad"],
-            "Name the one that means an outlier",
+            "Name the one that marks outliers",
         ),
         (lambda t: t.assign(bad=0), ["--truth", "bad"], "no row is an outlier"),
-        (lambda t: t.assign(bad=None), ["--truth", "bad"], "'bad' is empty in row 0"),
+        (lambda t: t.assign(bad=None), ["--truth", "bad"], "'bad' is empty in row 1"),
         (
             lambda t: t.assign(age=t["age"].where(t.index != 7)),
             ["--truth", "bad"],

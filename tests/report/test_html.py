@@ -99,7 +99,7 @@ def test_a_table_without_outliers(tmp_path):
     frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
     text = report_of(frame, tmp_path)
     assert "No row is flagged." in text
-    assert "stands out" in text
+    assert "is an outlier" in text
 
 
 def test_labels_report(frame, tmp_path):

@@ -18,6 +18,7 @@ from eosparse.tables.summary import (
     LabelSummary,
     ModelSummary,
     Quality,
+    ScoringSummary,
     TableSummary,
 )
 
@@ -56,21 +57,33 @@ LABELS = LabelSummary(
 @pytest.mark.parametrize(
     ("count", "said"),
     [
-        (0, "None of the 1,000 rows in people.csv stands out (false-discovery rate 0.01)."),
+        (0, "None of the 1,000 rows in people.csv is an outlier (false-discovery rate 0.01)."),
         (
             1,
-            "1 of 1,000 rows in people.csv does not belong (0.10%). Expect fewer than one of "
+            "1 of 1,000 rows in people.csv is an outlier (0.10%). Expect fewer than one of "
             "these to be a false alarm",
         ),
         (
             300,
-            "300 of 1,000 rows in people.csv do not belong (30.00%). Expect about 3 of these "
+            "300 of 1,000 rows in people.csv are outliers (30.00%). Expect about 3 of these "
             "to be false alarms",
         ),
     ],
 )
 def test_headlines_agree_with_the_count(count, said):
     assert format_headline(replace(DETECTION, n_flagged=count)).startswith(said)
+
+
+def test_headlines_of_a_level_promise_no_false_discovery_rate():
+    model = ScoringSummary(**vars(DETECTION.model), level=0.05)
+    scored = replace(DETECTION, model=model, n_flagged=2)
+    assert format_headline(scored) == (
+        "2 of 1,000 rows in people.csv are outliers (0.20%), with p-values below 0.05. Expect "
+        "these in about 5% of good rows."
+    )
+    assert format_headline(replace(scored, n_flagged=0)) == (
+        "None of the 1,000 rows in people.csv is an outlier (no p-value is below 0.05)."
+    )
 
 
 def test_details_name_the_columns():

@@ -253,7 +253,7 @@ def entropic_affinities(
     n_neighbors: int | str | None = "auto",
     symmetric: bool = True,
 ) -> EntropicAffinities:
-    """Compute t-SNE's densities for any error.
+    """Compute t-SNE affinities for any error.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def entropic_affinities(
         ``"precomputed"``, the errors: a square matrix, or a sparse matrix with the errors of the
         same number of neighbours in every row. The error of a row to itself never counts.
     error : str or callable, default="sqeuclidean"
-        ``"sqeuclidean"`` gives t-SNE's densities. Other values are the name of any metric of
+        ``"sqeuclidean"`` gives t-SNE's probabilities. Other values are the name of any metric of
         `sklearn.metrics.pairwise_distances`, used as it is and not squared; ``"precomputed"``; or
         a function ``error(A, B)`` that takes some rows of `X` and all of them, and returns the
         matrix of errors, of shape ``(len(A), len(B))``. It is called for one block after the

@@ -39,7 +39,7 @@ def describe(
         ),
     ] = False,
 ) -> None:
-    """Entropic Outlier Sparsification: find the rows that are wrong, and learn without them."""
+    """Entropic Outlier Sparsification: find outliers and wrong labels, and learn without them."""
 
 
 for _command in _COMMANDS:

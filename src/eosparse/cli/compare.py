@@ -15,13 +15,13 @@ from eosparse.cli.progress import show_progress
 
 def compare(
     table: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, Arrow or XLSX file.")],
-    truth: Annotated[str, typer.Option(help="Column that says which rows are outliers.")],
+    truth: Annotated[str, typer.Option(help="Column that marks the outliers.")],
     outlier: Annotated[
         str | None,
-        typer.Option(help="Its value for outliers. Default: 1, true, yes, outlier or anomaly."),
+        typer.Option(help="Value that marks outliers. Default: 1, true, yes, outlier or anomaly."),
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out. Repeat for more.")
+        list[str] | None, typer.Option(help="Column to ignore. Can be repeated.")
     ] = None,
     standardise: Annotated[bool, typer.Option(help="Give all columns the same scale.")] = True,
     limit: Annotated[
@@ -30,14 +30,14 @@ def compare(
     out: Annotated[
         Path | None, typer.Option(help="File for the results; its extension sets the format.")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Overwrite an existing file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Number of processes, one thread each.")] = (
         os.cpu_count() or 1
     ),
 ) -> None:
-    """Run all detectors on labelled data and print how well each finds the outliers.
+    """Compare detectors on your own labelled table.
 
-    Detectors never see the labels.
+    Prints how well each detector finds the outliers. Detectors never see the labels.
     """
     with require_bench_extra():
         import pebble  # noqa: F401  # fail before the table is read

@@ -19,7 +19,10 @@ def demo(
     picture: Annotated[Path, typer.Option(help="PNG file to write.")] = Path("demo.png"),
     report: Annotated[Path, typer.Option(help="HTML report to write.")] = Path("demo.html"),
 ) -> None:
-    """Find the wrong rows of a synthetic blood panel, explain them, and plot them."""
+    """Find outliers in a synthetic blood panel.
+
+    Explains the outliers, and writes a picture and a report.
+    """
     import pandas as pd
 
     from eosparse import EOSDetector
@@ -54,7 +57,7 @@ def format_demo(summary: DetectionSummary, mistakes: Sequence[str]) -> str:
     return "\n".join(
         [
             f"{len(mistakes)} blood panels (synthetic): {format_model(summary.model)}",
-            f"{n_flagged} rows do not belong (false-discovery rate {fdr:g}), counted from 1:",
+            f"{n_flagged} rows are outliers (false-discovery rate {fdr:g}), counted from 1:",
             "",
             f"{'row':>4}  {'p-value':>8}  why",
             *(

@@ -1,4 +1,4 @@
-"""``eosparse detect``: find rows that do not belong."""
+"""``eosparse detect``: find outliers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def detect(
     top: options.TopOption = 20,
     force: options.ForceOption = False,
 ) -> None:
-    """Find the rows of a table that do not belong, with p-values and reasons.
+    """Find outliers in a table, with p-values and reasons.
 
     Exit codes: 0 success, 2 usage error or unusable table, 3 no result (the weights collapsed), 130
     interrupted.

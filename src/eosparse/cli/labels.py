@@ -38,7 +38,7 @@ def labels(
     top: options.TopOption = 20,
     force: options.ForceOption = False,
 ) -> None:
-    """Find the labels of a table that are probably wrong, and suggest the right ones.
+    """Find wrong labels in a table, and suggest others.
 
     Exit codes: 0 success, 2 usage error or unusable table, 3 no result, 130 interrupted.
     """

@@ -41,10 +41,10 @@ def reproduce(
         bool, typer.Option(help="Start again: discard finished units of these panels, or of all.")
     ] = False,
 ) -> None:
-    """Run the paper's experiments and comparisons with other methods; write figures and a page.
+    """Run the paper's experiments and other benchmarks.
 
-    Every finished unit is saved at once. If the run is stopped or killed, the same command resumes
-    it. Ctrl-C writes the results so far.
+    Writes tables, figures and a page. Every finished unit is saved at once. If the run is stopped
+    or killed, the same command resumes it. Ctrl-C writes the results so far.
     """
     with require_bench_extra():
         import filelock  # noqa: F401  # fail now, not after an hour

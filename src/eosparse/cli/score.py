@@ -21,7 +21,7 @@ def score(
         typer.Option(
             min=0.0,
             max=1.0,
-            help="Flag p-values below this level; by default, use the model's cut.",
+            help="Flag p-values below this level; by default, use the model's cut-off.",
         ),
     ] = None,
     output: options.OutputOption = None,
@@ -29,7 +29,7 @@ def score(
     top: options.TopOption = 20,
     force: options.ForceOption = False,
 ) -> None:
-    """Find the rows of a table that do not belong, with a model fitted to another table.
+    """Find outliers in a table with a saved model.
 
     Exit codes: 0 success, 2 usage error or unusable table, 130 interrupted.
     """

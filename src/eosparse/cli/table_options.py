@@ -59,11 +59,12 @@ MissingOption = Annotated[
     ),
 ]
 AlphaOption = Annotated[
-    float | None, typer.Option(help="Strength of the regularisation; automatic by default.")
+    float | None,
+    typer.Option(help="Larger values give rows more equal weights; automatic by default."),
 ]
 FdrOption = Annotated[
     float,
-    typer.Option(min=0.0, max=1.0, help="Share of false alarms to accept among flagged rows."),
+    typer.Option(min=0.0, max=1.0, help="Expected share of false alarms among the flagged rows."),
 ]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write all rows with their scores to a file.")

@@ -96,21 +96,23 @@ def _is_usable(column: Column, contents: pd.DataFrame) -> bool:
 
 def _read_truth(labels: pd.Series, name: str, outlier: str | None) -> BoolArray:
     if labels.isna().any():
-        row = int(np.flatnonzero(labels.isna())[0])
-        raise TableError(f"Column {name!r} is empty in row {row}. Every row needs a label.")
+        row = 1 + int(np.flatnonzero(labels.isna())[0])  # as the other commands count
+        raise TableError(
+            f"Column {name!r} is empty in row {row}, counted from 1. Every row needs a label."
+        )
     text = labels.astype(str)
     values = ", ".join(map(repr, text.unique()[:5]))
     if outlier is None and not text.str.lower().isin(_TRUE | _FALSE).all():
         raise TableError(
-            f"Column {name!r} has values {values}. Name the one that means an outlier: --outlier."
+            f"Column {name!r} has values {values}. Name the one that marks outliers with --outlier."
         )
     meant = text.str.lower().isin(_TRUE) if outlier is None else text == outlier
     is_outlier = meant.to_numpy(dtype=bool)
     if not is_outlier.any() or is_outlier.all():
         which = "every row" if is_outlier.any() else "no row"
         raise TableError(
-            f"Column {name!r} has values {values}, by which {which} is an outlier. Name the value "
-            "that means an outlier: --outlier."
+            f"Column {name!r} has values {values}, so {which} is an outlier. Name the value that "
+            "marks outliers with --outlier."
         )
     return is_outlier
 
@@ -121,7 +123,7 @@ def _check_finite(X: FloatArray, numbers: pd.DataFrame) -> None:
         row, column = np.argwhere(bad)[0]
         raise TableError(
             f"Column {numbers.columns[column]!r} has {np.count_nonzero(bad[:, column])} missing or "
-            f"infinite values, first in row {row}. Fill or drop them."
+            f"infinite values, first in row {row + 1}, counted from 1. Fill or drop them."
         )
 
 

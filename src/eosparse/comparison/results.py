@@ -202,7 +202,7 @@ def _format_introduction(run: Run) -> str:
         f"{plan.limit:g} s{named_longer} of processor time, and the method is then skipped there "
         "and at larger settings of the same kind. All methods see the same tables. Seconds are "
         "processor time of one thread, including distances and scores.\n\n"
-        "**Cuts.** Precision and recall are those of each method's own cut at its defaults: EOS "
+        "**Cut-offs.** Precision and recall refer to each method's own default cut-off: EOS "
         "keeps a false-discovery rate of 1 %; robust covariances flag rows beyond the 97.5 % "
         "quantile of χ², so at least 2.5 % of clean rows; PyOD's detectors flag a tenth of the "
         "rows, and the one-class SVM about half, whatever the data. With 2 % outliers that alone "
@@ -270,7 +270,7 @@ def _format_noise(name: str, run: Run) -> list[str]:
     for noise, axis in (("exact", "exact flips"), ("paper", "the paper's axis")):
         mine = contents[contents["noise"] == noise]
         shown = cross_table(mine, "p", "AUC", run.count_planned(name))
-        parts.append(f"AUC on right labels, **{axis}**\n\n" + format_markdown(shown))
+        parts.append(f"AUC on correct labels, **{axis}**\n\n" + format_markdown(shown))
     gains = _format_gains(make_frame(run.rows, name))
     return [*parts, gains, _format_failures(contents), f"[CSV]({name}.csv)"]
 
@@ -332,7 +332,7 @@ def _format_labels(run: Run) -> list[str]:
     parts = []
     for data, mine in run.tables["labels"].groupby("data", sort=False):
         shown = cross_table(mine, "p", "AUC", run.count_planned("labels"))
-        parts.append(f"AUC on right labels: **{data}**\n\n" + format_markdown(shown))
+        parts.append(f"AUC on correct labels: **{data}**\n\n" + format_markdown(shown))
     found = run.tables["finding"]
     found = found.assign(setting=found["data"] + ", " + found["p"].map("{:g}".format))
     for learner, mine in found.groupby("learner", sort=False):

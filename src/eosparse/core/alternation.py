@@ -24,7 +24,19 @@ Block = TypeVar("Block")
 
 
 class Status(StrEnum):
-    """How an alternation ended."""
+    """How an alternation ended.
+
+    Attributes
+    ----------
+    CONVERGED
+        "converged": the objective no longer falls by more than `tol`.
+    MAX_ITER
+        "max_iter": the maximum number of passes was reached.
+    COLLAPSED
+        "collapsed": the weights concentrate on too few rows.
+    INTERRUPTED
+        "interrupted": by Ctrl-C or a callback; the best state so far is kept.
+    """
 
     CONVERGED = "converged"
     MAX_ITER = "max_iter"

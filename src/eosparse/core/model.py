@@ -18,7 +18,7 @@ Block = TypeVar("Block")
 
 
 class CollapseError(ValueError):
-    """The weights gathered on too few rows: there is no answer at this alpha."""
+    """The weights concentrate on too few rows: there is no solution at this alpha."""
 
 
 class Statistics(Mergeable, Protocol):

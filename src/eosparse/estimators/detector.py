@@ -1,4 +1,4 @@
-"""`EOSDetector`: which rows do not belong."""
+"""`EOSDetector`: which rows are outliers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from eosparse.rows import STORAGES, single_threaded_blas
 
 
 class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
-    r"""Find the rows that do not belong to the bulk of a table.
+    r"""Find the outliers of a table: rows that do not belong to its bulk.
 
     Entropic Outlier Sparsification minimises
 
@@ -55,16 +55,16 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         Choose alpha so that the weights amount to this many rows instead.
     fdr : float, default=0.01
         Flag rows by Benjamini-Hochberg at this false-discovery rate: on average, at most this
-        share of the flagged rows belongs, if the bulk is Gaussian. The procedure runs at
+        share of the flagged rows are good rows, if the bulk is Gaussian. The procedure runs at
         ``fdr / 1.15``, which allows for the remaining error of the p-values far in the tail.
     level : float, optional
-        Flag training rows with a p-value of at most this level instead.
+        Flag training rows with p-values up to this level instead.
     weight_cut : float, optional
         Flag rows with ``T·w`` below this value instead; the paper uses 0.01.
     contamination : float in (0, 0.5], optional
         Flag this share of the training rows instead.
     model : str or TableModel, default="gaussian"
-        What rows that belong look like:
+        What good rows look like:
 
         - "gaussian": one cloud;
         - "clusters": close to one of 8 centres (one per ten rows if that is fewer);
@@ -134,7 +134,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
 
     Notes
     -----
-    `predict` applies the cut found for the training rows to any row, so that ``fit(X).predict(X)``
+    `predict` applies the cut-off of the training rows to any row, so that ``fit(X).predict(X)``
     equals ``fit_predict(X)``. With few rows per column, a new row lies farther out than a training
     row, which has pulled the fit towards itself. `p_values` accounts for that: prefer it for new
     rows.
@@ -202,7 +202,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         y: object = None,  # noqa: ARG002  # scikit-learn's signature
         sample_weight: Any = None,
     ) -> Self:
-        """Fit the error model and the weights, and flag the rows that do not belong.
+        """Fit the error model and the weights, and flag the outliers.
 
         Parameters
         ----------
@@ -288,18 +288,18 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         return float(self.model_.amount)  # type: ignore[attr-defined]  # of the Gaussian
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
-        """Fit, and return -1 for the rows that do not belong and +1 for the others."""
+        """Fit, and return -1 for outliers and +1 for other rows."""
         self.fit(X, y, sample_weight=sample_weight)
         if any(storage.accepts(X) for storage in STORAGES):
             return self.predict(X)
         return np.where(self.is_outlier_, -1, 1)
 
     def predict(self, X: Any) -> Any:
-        """Return -1 for rows that do not belong and +1 for the others."""
+        """Return -1 for outliers and +1 for other rows."""
         return self._judge_new(X, Judge.predictions, np.dtype(np.int64))
 
     def decision_function(self, X: Any) -> Any:
-        """Return `score_samples` minus the cut: negative for rows that do not belong."""
+        """Return `score_samples` minus the cut-off: negative for outliers."""
         return self._judge_new(X, Judge.margins)
 
     def score_samples(self, X: Any) -> Any:
@@ -319,7 +319,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         return self._judge_new(X, Judge.distances)
 
     def p_values(self, X: Any) -> Any:
-        """Return p-values of new rows: the chance that a row that belongs lies as far out.
+        """Return p-values of new rows: the chance that a good row lies as far out.
 
         They allow for the estimated location and covariance, and do not depend on the batch.
         """
@@ -404,7 +404,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         alphas: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> AlphaPath:
-        """Solve along falling alphas, each from the previous solution; the detector is not changed.
+        """Solve along decreasing alphas, each time from the previous solution.
+
+        The detector itself does not change.
 
         Parameters
         ----------

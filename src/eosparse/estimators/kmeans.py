@@ -47,8 +47,8 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         Efficiency behind alpha="auto": the variance of a mean divided by that of a centre, on rows
         without outliers. Lower values are more robust.
     fdr : float, default=0.01
-        Flag rows by Benjamini-Hochberg at this false-discovery rate, by the same gamma law. It is
-        kept if clusters are about Gaussian and of about the same size.
+        Flag rows by Benjamini-Hochberg at this false-discovery rate, by the same gamma law. It
+        holds if clusters are about Gaussian and of about the same size.
     tol : float, default=1e-12
         Stop when the objective falls by no more than this, relative to its size if above 1.
     max_iter : int, default=1000

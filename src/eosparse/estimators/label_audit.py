@@ -87,7 +87,7 @@ def find_label_issues(
         An estimator whose fit takes `sample_weight`. By default logistic regression on standardised
         columns, or linear regression.
     fdr : float, default=0.1
-        False-discovery rate: the expected share of right labels among those flagged.
+        False-discovery rate: the expected share of correct labels among those flagged.
     task : {"auto", "classification", "regression"}, default="auto"
         "auto" follows the estimator, or the labels if you pass none: numbers with more than 20
         distinct values are a regression target if they have decimals, or if there is a distinct

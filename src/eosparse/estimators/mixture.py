@@ -44,7 +44,7 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         smallest value at which half of the rows still support all components, if that is larger.
     efficiency : float in (0, 1), default=0.9
         Efficiency behind alpha="auto", of the locations on rows without outliers. Lower values
-        resist more.
+        are more robust.
     fdr : float, default=0.01
         Flag rows by Benjamini-Hochberg at this false-discovery rate. It is kept if components are
         Gaussian. If they overlap, fewer rows are flagged than could be.
@@ -192,7 +192,7 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         return self.labels_ if hasattr(self, "labels_") else self.predict(X)
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probability of each component, given the row and that it belongs."""
+        """Return the probability of each component, for a row that belongs to one."""
         values = read_new(self, X, "predict_proba")
         chances = self._component.mixture.responsibilities(self._component.coordinates(values))
         return chances.astype(values.dtype, copy=False)

@@ -57,7 +57,8 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Principal directions, by falling variance; the largest entry of each is positive.
+        Principal directions, in order of decreasing variance; the largest entry of each is
+        positive.
     explained_variance_ : ndarray of shape (n_components,)
         Weighted variance along each direction. Weights depend on the noise alone, so it needs no
         correction on Gaussian rows.

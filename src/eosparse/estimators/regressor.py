@@ -42,8 +42,8 @@ class EOSRegressor(RegressorMixin, WeightedLearner):  # type: ignore[misc]  # sk
 
     over the weights w, the regressor θ and the scale s, where e is the loss of a row, with h = 1/2
     for squared residuals and h = 1 otherwise. The scale takes up one unit of the entropy: the
-    weights are ``w ∝ exp(-g/α)``, where g is the loss at the scale σ of the rows that belong, minus
-    a log-density. For squared residuals g is ``(residual / scale_)² / 2``, and this is Welsch
+    weights are ``w ∝ exp(-g/α)``, where g is the loss at the scale σ of good rows, minus a
+    log-density. For squared residuals g is ``(residual / scale_)² / 2``, and this is Welsch
     regression with a fitted scale. A target in other units gets the same weights.
 
     Parameters
@@ -90,7 +90,7 @@ class EOSRegressor(RegressorMixin, WeightedLearner):  # type: ignore[misc]  # sk
     predictions_ : ndarray of shape (n_samples,)
         Predictions by which the rows were judged.
     scale_ : float
-        Standard deviation of the residuals of the rows that belong (squared loss, corrected to be
+        Standard deviation of the residuals of good rows (squared loss, corrected to be
         consistent on Gaussian residuals), or their weighted mean loss.
     alpha_ : float
         The alpha used.

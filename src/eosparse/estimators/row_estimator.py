@@ -25,7 +25,7 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
     _training: Table | None
 
     def _judge_training(self, fit: Fit[Any], table: Table, rule: Rule) -> None:
-        """Find the law of the distances and the cut; keep what is needed to judge any row."""
+        """Find the law of the distances and the cut-off; keep what is needed to judge any row."""
         distances = table.map(fit.measure)
         self._judge = replace(find_judge(fit, distances, rule), dtype=table.dtype)
         self._training = distances if table.is_kept else None
@@ -64,13 +64,13 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
     def score_samples(self, X: Any) -> Any:
         """Return minus the error of each row: higher is more normal.
 
-        Rows with a score below `offset_` do not belong. Rows on disk are streamed; Dask collections
+        Rows with a score below `offset_` are outliers. Rows on disk are streamed; Dask collections
         give lazy scores.
         """
         return self._judge_new(X, Judge.scores)
 
     def p_values(self, X: Any) -> Any:
-        """Return the probability that a row that belongs has an error at least as large."""
+        """Return the probability that a good row has an error at least as large."""
         return self._judge_new(X, Judge.p_values)
 
     def _judge_new(

@@ -68,9 +68,9 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         Regularisation of the feature weights; None keeps them equal.
     alpha : float or "auto", default="auto"
         Regularisation, in units of the loss, minus the log-probability of a label: a row whose loss
-        is larger by alpha than that of another gets 1/e of its weight. ``np.inf`` weighs all rows
-        alike: plain SPA. "auto" takes alpha from the share of wrong labels, which is estimated on
-        held-out rows.
+        is larger by alpha than that of another gets 1/e of its weight. ``np.inf`` gives all rows
+        the same weight: plain SPA. "auto" takes alpha from the share of wrong labels, which is
+        estimated on held-out rows.
     affiliation : {"soft", "hard"}, default="soft"
         Whether a row belongs to all boxes, by its distances, or to the nearest one.
     temperature : float or "auto", default="auto"

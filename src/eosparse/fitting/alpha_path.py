@@ -21,7 +21,7 @@ class AlphaPath:
     Attributes
     ----------
     alphas : array of shape (n_alphas,)
-        Falling; the path ends where the weights collapse.
+        Decreasing; the path ends where the weights collapse.
     n_flagged : array of shape (n_alphas,)
         Number of flagged rows; -1 where collapsed.
     effective_sizes : array of shape (n_alphas,)

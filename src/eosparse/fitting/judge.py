@@ -67,7 +67,7 @@ class Judge:
     pull : Pull
         How its distances relate to weights, and to the fit without the row.
     law : Law
-        Law of the distance of a new row that belongs.
+        Law of the distance of a new, good row.
     cut : float
         Rows with a larger corrected distance are flagged.
     dtype : dtype

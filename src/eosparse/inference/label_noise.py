@@ -296,7 +296,7 @@ def flag_wrong_labels(chances: FloatArray, fdr: float) -> BoolArray:
     chances : array of shape (n_samples,)
         Chance that each label is wrong.
     fdr : float
-        Expected share of right labels among those flagged, at most.
+        Expected share of correct labels among those flagged, at most.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from eosparse.core import FloatArray
 
 
 class Law(Protocol):
-    """Law of the corrected distance of a new row that belongs."""
+    """Law of the corrected distance of a new, good row."""
 
     def p_values(self, distances: FloatArray, /) -> FloatArray:
         """Return the probability of a distance at least as large."""

@@ -105,11 +105,11 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return as_float64(values)
 
     def sample_size(self, table: Table) -> int:  # noqa: ARG002  # for subclasses
-        """Return how many rows are enough to choose what is left open, α and a start."""
+        """Return how many rows are enough to choose α, a start and other open choices."""
         return _SAMPLE_ROWS
 
     def complete(self, sample: Sample) -> TableModel[Theta, Stats]:  # noqa: ARG002  # for subclasses
-        """Return the model with everything that it leaves open chosen and checked."""
+        """Return the model with all open choices made and checked."""
         return self
 
     # Starts and α
@@ -153,7 +153,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return n_features
 
     def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # for subclasses
-        """Return how many rows some θ can pass through exactly."""
+        """Return the number of rows that some θ can fit exactly."""
         return 1
 
     def natural_alpha(self, efficiency: float, n_rows: float, n_features: int) -> float | None:  # noqa: ARG002  # for subclasses
@@ -188,7 +188,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
 
     @property
     def law_power(self) -> int:
-        """The power of the weights under which the law of the errors is found.
+        """Power of the weights under which the moments of the errors are taken.
 
         A power keeps outliers with a little weight out of the moments: a law or an α that allowed
         for them would give them more weight. The third moment needs a higher power.
@@ -196,7 +196,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return 2 if self.is_squared else 4
 
     def find_law(self, result: Result[Theta], pull: Pull, distances: Table) -> Law:
-        """Return the law of the distance of a new row that belongs, from those of all rows."""
+        """Return the law of the distance of a new, good row from the distances of all rows."""
         middle, power = result.objective, self.law_power
         if np.isfinite(result.alpha):  # L = Σ w g - α H
             middle += result.alpha * float(np.log(result.perplexity))
@@ -208,7 +208,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return self.law(result.theta, result.alpha, distances.fold(sum_up))
 
     def law(self, theta: Theta, alpha: float, moments: ErrorMoments) -> Law:  # noqa: ARG002  # for subclasses
-        """Return the law of the errors of rows that belong.
+        """Return the law of the errors of good rows.
 
         By default a gamma law. Squared distances follow it approximately, as a sum of squares does;
         other errors have an unknown least value as well. The weights' power k tilts it by k/α.
@@ -223,7 +223,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return FittedGamma.of_moments(moments.mean, moments.variance, moments.third, tilt)
 
     def deviations(self, block: FloatArray, theta: Theta, alpha: float) -> FloatArray:  # noqa: ARG002  # for subclasses
-        """Return a deviation for each column, whose squares explain the error."""
+        """Return a deviation for each column; their squares add up to the error."""
         raise ValueError(
             f"{type(self).__name__} does not split its error among the columns. Override "
             "deviations(block, theta, alpha) to do so."

@@ -363,7 +363,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         return SelfPull(self.coupling(result.alpha), peak, leverage)
 
     def find_law(self, result: Result[Normal], pull: Pull, distances: Table) -> Law:
-        """Return the law of the distance of a new row that belongs."""
+        """Return the law of the distance of a new, good row."""
 
         def sum_up(fitted: FloatArray, prior: FloatArray | None) -> Moments:
             weights = pull.weigh(fitted)

@@ -102,7 +102,7 @@ class LabelNoiseDisplay:
         random_state: int = 0,
         ax: Axes | None = None,
     ) -> Self:
-        """Fit classifiers to labels with random errors, score them on right labels, and draw.
+        """Fit classifiers to labels with random errors, score them on correct labels, and draw.
 
         In each repetition a stratified half of the rows is used for training. A share of their
         labels is replaced by other classes, the same ones for all classifiers; the wrong labels at
@@ -115,7 +115,7 @@ class LabelNoiseDisplay:
         X : array-like of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
-            Labels, assumed to be right.
+            Labels, assumed to be correct.
         noise : sequence of float
             Shares of the training labels to replace.
         scoring : str, default="accuracy"

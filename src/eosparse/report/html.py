@@ -69,7 +69,7 @@ def write_detection_report(
         Rows whose cells the file contains. With "none" it contains row numbers, names of columns,
         and labels.
     """
-    title = f"Which rows of {summary.table.name} do not belong"
+    title = f"Outliers in {summary.table.name}"
     extra = {"model": summary.model, "map": outlier_map}
     write_text(path, _render("detection.html.j2", title, summary, frame, embed, extra, extra))
 
@@ -78,7 +78,7 @@ def write_label_report(
     summary: LabelSummary, frame: pd.DataFrame, path: Path, *, embed: Embed
 ) -> None:
     """Write the report of a label audit; parameters as for `write_detection_report`."""
-    title = f"Which labels of {summary.table.name} are wrong"
+    title = f"Wrong labels in {summary.table.name}"
     context = {"quality_text": format_quality(summary.quality)}
     write_text(path, _render("labels.html.j2", title, summary, frame, embed, {}, context))
 

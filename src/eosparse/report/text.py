@@ -12,33 +12,47 @@ from eosparse.tables.summary import (
     LabelSummary,
     ModelSummary,
     Quality,
+    ScoringSummary,
     Summary,
 )
 
 
 def format_headline(summary: Summary) -> str:
     """Return the result in one or two sentences."""
-    table, count, fdr = summary.table, summary.n_flagged, summary.model.fdr
-    share = f"{count / table.n_used:.2%}"
     if isinstance(summary, LabelSummary):
-        labels = f"{table.n_used:,} labels in column {summary.target} of {table.name}"
-        if count == 0:
-            return f"None of the {labels} is probably wrong."
-        are = "is" if count == 1 else "are"
-        return (
-            f"{count:,} of {labels} {are} probably wrong ({share}). About {fdr:.0%} of these may "
-            "be right after all."
-        )
+        return _format_label_headline(summary)
+    table, count = summary.table, summary.n_flagged
+    level = summary.model.level if isinstance(summary.model, ScoringSummary) else None
     rows = f"{table.n_used:,} rows in {table.name}"
     if count == 0:
-        return f"None of the {rows} stands out (false-discovery rate {fdr:g})."
+        rate = f"false-discovery rate {summary.model.fdr:g}"
+        rule = rate if level is None else f"no p-value is below {level:g}"
+        return f"None of the {rows} is an outlier ({rule})."
+    are_outliers = "is an outlier" if count == 1 else "are outliers"
+    said = f"{count:,} of {rows} {are_outliers} ({count / table.n_used:.2%})"
+    if level is not None:
+        share = f"{100 * level:g}%"
+        return f"{said}, with p-values below {level:g}. Expect these in about {share} of good rows."
+    return f"{said}. {_format_false_alarms(summary.model.fdr, count)}"
+
+
+def _format_label_headline(summary: LabelSummary) -> str:
+    table, count = summary.table, summary.n_flagged
+    labels = f"{table.n_used:,} labels in column {summary.target} of {table.name}"
+    if count == 0:
+        return f"None of the {labels} is probably wrong."
+    are = "is" if count == 1 else "are"
+    return (
+        f"{count:,} of {labels} {are} probably wrong ({count / table.n_used:.2%}). About "
+        f"{summary.model.fdr:.0%} of these may be correct after all."
+    )
+
+
+def _format_false_alarms(fdr: float, count: int) -> str:
     n_false = round(fdr * count)
     expected = f"about {n_false}" if fdr * count >= 1 else "fewer than one"
     alarms = "false alarms" if n_false > 1 else "a false alarm"
-    return (
-        f"{count:,} of {rows} {'does' if count == 1 else 'do'} not belong ({share}). Expect "
-        f"{expected} of these to be {alarms} (false-discovery rate {fdr:g})."
-    )
+    return f"Expect {expected} of these to be {alarms} (false-discovery rate {fdr:g})."
 
 
 def format_details(summary: Summary) -> list[str]:

@@ -83,7 +83,7 @@ def score_new_rows(
     detector: EOSDetector,
     level: float | None = None,
 ) -> ScoredTable:
-    """Score new rows; flag p-values below `level`, or by default distances beyond the cut."""
+    """Score new rows; flag p-values below `level`, or by default distances beyond the cut-off."""
     values = numbers.to_frame()
     p_values = np.asarray(detector.p_values(values))
     judge = detector._judge

@@ -53,7 +53,7 @@ class LabelAudit:
     is_regression : bool
         Whether the labels are numbers to predict.
     fdr : float
-        Intended share of right labels among the flagged ones.
+        Intended share of correct labels among the flagged ones.
     notes : tuple of str
         What was assumed about the labels.
     """

@@ -20,7 +20,7 @@ _MAX_PATH_NUMBERS = 1_000_000
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Minus log10 of the p-values, expected if every row belonged, and observed."""
+    """Minus log10 of the p-values, expected without outliers, and observed."""
 
     expected: list[float]
     observed: list[float]

@@ -39,14 +39,14 @@ class ModelSummary:
 
 @dataclass(frozen=True)
 class ScoringSummary(ModelSummary):
-    """A saved model, and the level at which it flagged rows; None is the cut of the model."""
+    """A saved model, and the level at which it flagged rows; None is the cut-off of the model."""
 
     level: float | None
 
 
 @dataclass(frozen=True)
 class FlaggedRow:
-    """A row that does not belong, counted from 1, and why."""
+    """An outlier, its row counted from 1, and why."""
 
     row: int
     id: str | None
@@ -58,7 +58,7 @@ class FlaggedRow:
 
 @dataclass(frozen=True)
 class DetectionSummary:
-    """Rows of a table that do not belong, the most outlying first.
+    """Outliers of a table, the most outlying first.
 
     Attributes
     ----------

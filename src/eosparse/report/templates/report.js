@@ -5,7 +5,7 @@
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const number = (v) => v.toLocaleString("en", { maximumSignificantDigits: 4 });
   const count = (v) => v.toLocaleString("en");
-  const percent = (v) => `${v < 0.01 ? (100 * v).toFixed(2) : Math.round(100 * v)} %`;
+  const percent = (v) => `${v < 0.01 ? (100 * v).toFixed(2) : Math.round(100 * v)}%`;
   const pValue = (p) => (p < 1e-99 ? "< 1e-99" : p < 1e-3 ? p.toExponential(1) : p.toPrecision(2));
   // Cells enter the page as text only, never as markup.
   const element = (tag, text, className) => {
@@ -340,7 +340,7 @@
     const widest = Math.max(...expected);
     const most = Math.min(Math.max(...observed), 2.5 * widest + 2);
     const draw = () => {
-      const labels = ["expected -log10 p if every row belonged", "observed"];
+      const labels = ["expected -log10 p without outliers", "observed"];
       const { g, px, py } = plot(by("quantiles"), [0, widest], [0, most], labels, false);
       const end = Math.min(widest, most);
       g.strokeStyle = css("--soft");
