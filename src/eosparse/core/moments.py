@@ -14,9 +14,9 @@ _MOST_CANCELLED = 0.99
 
 @dataclass(frozen=True)
 class Moments:
-    """Weighted mass, mean and scatter of some rows; moments of disjoint rows merge by ``+``.
+    """Mass, weighted mean and scatter of some rows; moments of disjoint rows merge by ``+``.
 
-    The scatter is divided by the mass: a matrix, or its diagonal where no more is needed.
+    The scatter is divided by the mass. It is a matrix, or its diagonal if that is enough.
     """
 
     mass: float
