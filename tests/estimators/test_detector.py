@@ -236,9 +236,15 @@ def test_path_ends_at_an_alpha_that_is_too_small(spoilt):
     assert path.statuses == (Status.CONVERGED, Status.COLLAPSED)
     assert path.n_flagged[1] == -1
     assert not path.weights[1].any()
-    for alphas in (0.0, [1.0, -2.0], np.nan):
+    for alphas in (0.0, [1.0, -2.0], np.nan, []):
         with pytest.raises(ValueError, match="alphas must be a list of positive numbers"):
             EOSDetector().path(spoilt.X, alphas=alphas)
+
+
+def test_infinite_and_collapsed_alphas_are_no_plateau(spoilt):
+    assert np.isnan(EOSDetector().path(spoilt.X, alphas=[0.05]).plateau_alpha)
+    path = EOSDetector().path(spoilt.X, alphas=[np.inf, 0.5, 0.05])
+    assert (path.plateau, path.plateau_alpha) == (slice(1, 2), 0.5)
 
 
 @pytest.mark.parametrize("attempt", ["path", "failed fit", "nothing"])

@@ -74,7 +74,7 @@ class ErrorModel(ABC, Generic[Block, Theta, Stats]):
 
     Subclasses implement `errors`, `statistics` and `solve`; everything else has a default.
     `solve` must minimise ``Σ w_t g(x_t, θ)`` over θ, or at least not raise it, and raise a
-    `CollapseError` where the weighted rows do not determine θ.
+    `CollapseError` if the weighted rows do not determine θ.
 
     Attributes
     ----------

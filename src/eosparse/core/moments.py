@@ -14,9 +14,17 @@ _MOST_CANCELLED = 0.99
 
 @dataclass(frozen=True)
 class Moments:
-    """Weighted mass, mean and scatter of some rows; moments of disjoint rows merge by ``+``.
+    """Mass, weighted mean and scatter of some rows; moments of disjoint rows merge by ``+``.
 
-    The scatter is divided by the mass: a matrix, or its diagonal where no more is needed.
+    The scatter is divided by the mass. It is a matrix, or its diagonal if that is enough.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import Moments
+    >>> one, other = (Moments(1.0, np.array([x]), np.zeros(1)) for x in (0.0, 4.0))
+    >>> (one + other).mean.tolist(), (one + other).scatter.tolist()
+    ([2.0], [4.0])
     """
 
     mass: float

@@ -39,6 +39,15 @@ class WeightSummary:
         ``-Σ w log(w / u)``.
     squares : float
         ``Σ w² / u``.
+
+    Examples
+    --------
+    >>> from eosparse.core import optimal_weights
+    >>> first, second = (optimal_weights(errors, 1.0).summary for errors in ([0.0, 3.0], [1.0]))
+    >>> round((first + second).perplexity, 6)
+    2.041869
+    >>> round(optimal_weights([0.0, 3.0, 1.0], 1.0).perplexity, 6)
+    2.041869
     """
 
     alpha: float

@@ -159,6 +159,13 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     >>> detector = EOSDetector().fit(X)
     >>> np.flatnonzero(detector.is_outlier_).tolist()
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+
+    New rows are judged by the same fit:
+
+    >>> detector.predict([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]]).tolist()
+    [1, -1]
+    >>> bool(detector.p_values([[9.0, 9.0, 9.0]])[0] < 1e-6)
+    True
     """
 
     def __init__(

@@ -194,11 +194,29 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         return self.labels_ if hasattr(self, "labels_") else self.predict(X)
 
     def predict(self, X: Any) -> Any:
-        """Return the number of the nearest centre of each row."""
+        """Return the number of the nearest centre of each row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSKMeans
+        >>> X = np.array([[-1.0], [0.0], [1.0], [9.0], [10.0], [11.0]])
+        >>> EOSKMeans(2, alpha=np.inf).fit(X).predict([[2.0], [8.0]]).tolist()
+        [0, 1]
+        """
         return open_new(self, X).map(_Nearest(self._centres)).to_column(np.dtype(np.int32))
 
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Return the distance of each row to each centre."""
+        """Return the distance of each row to each centre.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSKMeans
+        >>> X = np.array([[-1.0], [0.0], [1.0], [9.0], [10.0], [11.0]])
+        >>> EOSKMeans(2, alpha=np.inf).fit(X).transform([[4.0]]).tolist()
+        [[4.0, 6.0]]
+        """
         values = read_new(self, X, "transform")
         distances = np.sqrt(squared_distances(as_float64(values), self._centres))
         return distances.astype(values.dtype, copy=False)

@@ -192,7 +192,17 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         return self.labels_ if hasattr(self, "labels_") else self.predict(X)
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probability of each component, for a row that belongs to one."""
+        """Return the probability of each component, given that the row belongs to one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSGaussianMixture
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(0, 1, (100, 2)), rng.normal(9, 1, (100, 2))])
+        >>> EOSGaussianMixture(2).fit(X).predict_proba([[0.0, 1.0], [9.0, 8.0]]).round(3).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+        """
         values = read_new(self, X, "predict_proba")
         chances = self._component.mixture.responsibilities(self._component.coordinates(values))
         return chances.astype(values.dtype, copy=False)

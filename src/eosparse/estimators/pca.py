@@ -186,12 +186,32 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Return the coordinates of rows within the subspace."""
+        """Return the coordinates of rows within the subspace.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSPCA
+        >>> X = np.random.default_rng(0).normal(size=(100, 3)) * [9.0, 5.0, 0.1]
+        >>> EOSPCA(2).fit(X).transform([[3.0, 4.0, 0.0]]).shape
+        (1, 2)
+        """
         values = read_new(self, X, "transform")
         return self._plane.coordinates(as_float64(values)).astype(values.dtype, copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> FloatArray:
-        """Return the points of the subspace with given coordinates."""
+        """Return the points of the subspace with given coordinates.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSPCA
+        >>> X = np.random.default_rng(0).normal(size=(100, 3)) * [9.0, 5.0, 0.1]
+        >>> model = EOSPCA(2).fit(X)
+        >>> row = np.array([[3.0, 4.0, 0.0]])
+        >>> bool(np.abs(model.inverse_transform(model.transform(row)) - row).max() < 0.1)
+        True
+        """
         check_is_fitted(self, "offset_")
         given: FloatArray = check_array(X, dtype=[np.float64, np.float32])
         if given.shape[1] != self.n_components_:

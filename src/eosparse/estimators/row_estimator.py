@@ -66,11 +66,47 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
 
         Rows with a score below `offset_` are outliers. Rows on disk are streamed; Dask collections
         give lazy scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), path, opened rows or Dask collection
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSKMeans
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> model = EOSKMeans(1).fit(X)
+        >>> (model.score_samples([[0.0, 0.0], [20.0, 0.0]]) < model.offset_).tolist()
+        [False, True]
         """
         return self._judge_new(X, Judge.scores)
 
     def p_values(self, X: Any) -> Any:
-        """Return the probability that a good row has an error at least as large."""
+        """Return the probability that a row that belongs has an error at least as large.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), path, opened rows or Dask collection
+            New rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse import EOSKMeans
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> EOSKMeans(1).fit(X).p_values([[0.0, 0.0], [20.0, 0.0]]).round(1).tolist()
+        [1.0, 0.0]
+        """
         return self._judge_new(X, Judge.p_values)
 
     def _judge_new(

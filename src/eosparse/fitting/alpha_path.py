@@ -56,20 +56,23 @@ class AlphaPath:
         """Longest stretch of log α over which the set of flagged rows hardly changes.
 
         Any two sets may differ in 1 % of the rows. Every path begins with a stretch that flags
-        nothing, which counts only if there is no other.
+        nothing, which counts only if there is no other. Infinite and collapsed alphas do not count.
         """
-        usable = np.array([status is not Status.COLLAPSED for status in self.statuses])
-        counts = self.n_flagged[usable]
         tolerance = 0.01 * self.weights.shape[1]
-        first = int(np.argmax(counts > tolerance)) if (counts > tolerance).any() else 0
-        places = np.log(self.alphas[usable][first:])
-        run = longest_plateau(self.is_outlier[usable][first:], tolerance, places)
+        # Infinite alphas come first, and only the last may have collapsed.
+        first = int(np.count_nonzero(np.isinf(self.alphas)))
+        stop = sum(status is not Status.COLLAPSED for status in self.statuses)
+        is_flagging = self.n_flagged[first:stop] > tolerance
+        first += int(np.argmax(is_flagging)) if is_flagging.any() else 0
+        places = np.log(self.alphas[first:stop])
+        run = longest_plateau(self.is_outlier[first:stop], tolerance, places)
         return slice(first + run.start, first + run.stop)
 
     @property
     def plateau_alpha(self) -> float:
-        """Alpha in the middle of the plateau."""
-        return float(np.exp(np.log(self.alphas[self.plateau]).mean()))
+        """Alpha in the middle of the plateau; NaN if there is none."""
+        alphas = self.alphas[self.plateau]
+        return float(np.exp(np.log(alphas).mean())) if len(alphas) else float("nan")
 
 
 def follow_path(

@@ -209,7 +209,8 @@ def estimate_scale(problem: TargetProblem, learned: Learned[FittedRegressor]) ->
     scale = learned.last.scale
     if problem.loss != "squared":
         return scale
-    return float(np.sqrt(scale / (1 - 1 / (1.0 + learned.alpha))))
+    kept = 1 - 1 / (1.0 + learned.alpha) or learned.alpha  # 1 + α may round to 1
+    return float(np.sqrt(scale / kept))
 
 
 def estimate_outlier_share(problem: TargetProblem, predictions: FloatArray, scale: float) -> float:

@@ -39,7 +39,7 @@ def block_slices(shape: tuple[int, ...], block_numbers: int = BLOCK_NUMBERS) -> 
 
 
 def block_rows(n_columns: int) -> int:
-    """Return how many rows make a block: as many as the first one of a long array has."""
+    """Return the number of rows in a block of a long array."""
     return int(next(block_slices((sys.maxsize, n_columns))).stop)
 
 
