@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from eosparse.cli.app import app
 from eosparse.datasets import load_blood_panel
-from test_docs import DOCS, blocks
+from test_docs import DOCS, read_blocks
 
 README = DOCS.parent / "README.md"
 EVERYWHERE = [README, DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
@@ -31,7 +31,6 @@ RUN_HERE = {
 _LONG = "minutes to hours; tests/comparison/test_reproduce.py runs short ones"
 _PEERS = "starts every peer, as tests/comparison/test_reproduce.py does"
 ONLY_PARSED = {
-    "eosparse compare table.csv --truth is_wrong": _PEERS,
     "eosparse compare table.csv --truth is_wrong --out compared.csv": _PEERS,
     "eosparse reproduce": _LONG,
     "eosparse reproduce e f --full": _LONG,
@@ -55,7 +54,7 @@ def parts(line):
 def shown():
     """All commands that begin with eosparse: page, line, command, and whether test_docs runs it."""
     for page in EVERYWHERE:
-        for block in blocks(page):
+        for block in read_blocks(page):
             if block.kind in ("python", "text") or block.kind.startswith("{"):
                 continue
             for number, line in enumerate(block.body.splitlines(), block.line):
