@@ -24,7 +24,7 @@ _STAGES = {
     "checking the input": (detector_module, "open_training"),
     "search for a start, on a sample": (gaussian_search.StartSearch, "best"),
     "search for masked groups": (gaussian_search.StartSearch, "unmask"),
-    "first passes, on a sixteenth": (engine._Work, "warm_up"),
+    "first passes, on a sixteenth": (engine._FitProblem, "warm_up"),
     "distances of all rows": (MemoryRows, "map"),
     "law and flags": (row_estimator, "find_judge"),
 }

@@ -1,9 +1,9 @@
 """Checks that anyone can run on an error model of their own.
 
-`check_error_model` asks what the alternation relies on: errors are finite, one per row, and a
-matter of that row alone; statistics merge, however the rows are cut into blocks; a prior weight of
-k equals the same row k times; and a step does not raise the weighted error. A model that passes
-runs on every storage and converges.
+`check_error_model` checks what the alternation relies on: errors are finite, one per row, and
+depend on that row alone; statistics merge, however the rows are cut into blocks; a prior weight of
+k has the same effect as k copies of the row; and a step does not raise the weighted error. A model
+that passes runs on every storage and converges.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from eosparse.core import (
 )
 
 Part = TypeVar("Part", bound=Mergeable)
+# Enough for five blocks, and for slices of different lengths.
+_FEWEST_ROWS = 8
 
 
 class ModelCheckError(AssertionError):
@@ -58,11 +60,11 @@ def check_error_model(
     model : ErrorModel
         The model: `errors`, `statistics`, `solve` and `smallest_size`.
     rows : array of shape (n_samples, n_features)
-        Rows on which to check it; some hundred will do. At least 8.
+        Rows on which to check it: at least 8; a few hundred are enough.
     alpha : float
-        Regularisation, at which the alternation does not collapse on these rows.
+        A regularisation at which the alternation does not collapse on these rows.
     start : Theta
-        Where it starts.
+        Where the alternation starts.
     n_steps : int, default=20
         Steps along which descent is checked.
     rtol : float, default=1e-8
@@ -84,18 +86,20 @@ def check_error_model(
     >>> check_error_model(ClusterModel(), X, alpha=2.0, start=X[:3])
     """
     values = np.asarray(rows)
-    if len(values) < 8:
-        raise ValueError(f"rows: at least 8 are needed for the checks, got {len(values)}.")
-    bench = _Bench(model, values, alpha, start, rtol)
-    bench.check_members()
-    bench.check_errors()
-    bench.check_single_rows()
-    bench.check_blocks()
-    bench.check_scaling()
-    bench.check_prior_weights()
-    bench.check_zero_weights()
+    if len(values) < _FEWEST_ROWS:
+        raise ValueError(
+            f"rows: at least {_FEWEST_ROWS} are needed for the checks, got {len(values)}."
+        )
+    checks = _Checks(model, values, alpha, start, rtol)
+    checks.check_members()
+    checks.check_errors()
+    checks.check_single_rows()
+    checks.check_blocks()
+    checks.check_scaling()
+    checks.check_prior_weights()
+    checks.check_zero_weights()
     if model.is_exact:
-        bench.check_descent(n_steps)
+        checks.check_descent(n_steps)
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ class _Blocks:
 
 
 @dataclass(frozen=True)
-class _Bench:
+class _Checks:
     model: ErrorModel[Any, Any, Any]
     values: FloatArray
     alpha: float
@@ -120,7 +124,7 @@ class _Bench:
         if not isinstance(self.model, ErrorModel):
             raise ModelCheckError(
                 "members",
-                f"{type(self.model).__name__} is no error model: subclass "
+                f"{type(self.model).__name__} is not an error model: subclass "
                 "eosparse.models.TableModel, or eosparse.core.ErrorModel.",
             )
 
@@ -141,11 +145,11 @@ class _Bench:
             raise ModelCheckError(name, f"the error of row {row} is {errors[row]}.")
 
     def check_single_rows(self) -> None:
-        """A row's error must not depend on its company: new rows come in any batch."""
+        """A row's error must not depend on the other rows: new rows come in any batch."""
         whole = self._errors(self.start)
         for part in (slice(0, 1), slice(3, None), slice(None, None, -1)):
             alone = np.asarray(self.model.errors(self.values[part], self.start))
-            self._compare("errors of rows alone", alone, whole[part], "of rows in other company")
+            self._compare("errors of rows alone", alone, whole[part], "of rows in other batches")
 
     def check_blocks(self) -> None:
         """Any cut of the rows, in any order, gives the same objective and the same step."""
@@ -167,7 +171,7 @@ class _Bench:
         self._check_lasting("blocks merge", lambda statistics: statistics + statistics, "merging")
 
     def _check_lasting(self, name: str, use: Callable[[Any], Any], words: str) -> None:
-        """Statistics are used more than once: none may change by being used."""
+        """Statistics are used more than once: using them must not change them."""
         weights = optimal_weights(self._errors(self.start), self.alpha).weights
         statistics = self.model.statistics(self.values, weights, self.start)
         before = self._errors(self._solve(statistics, name))
@@ -186,14 +190,14 @@ class _Bench:
         self._check_lasting(name, lambda statistics: statistics.scale(0.25), "scaling")
 
     def check_prior_weights(self) -> None:
-        """A prior weight of k equals the same row k times."""
+        """A prior weight of k has the same effect as k copies of the row."""
         counts = 1 + np.arange(len(self.values)) % 3
         repeated = self._visit([np.repeat(np.arange(len(self.values)), counts)])
         weighted = self._visit([np.arange(len(self.values))], counts.astype(np.float64))
         self._compare_visits("prior weights", weighted, repeated, "with weights for repeated rows")
 
     def check_zero_weights(self) -> None:
-        """A prior weight of zero equals absence."""
+        """A prior weight of zero has the same effect as leaving the row out."""
         present = np.arange(len(self.values)) % 4 > 0
         absent = self._visit([np.flatnonzero(present)])
         zero = self._visit([np.arange(len(self.values))], present.astype(np.float64))
@@ -234,10 +238,10 @@ class _Bench:
         return visit(self.model, _Blocks(parts), self.start, self.alpha)
 
     def _compare_visits(self, name: str, one: Visit[Any], other: Visit[Any], words: str) -> None:
-        objective, wanted = (np.array([part.summary.objective]) for part in (one, other))
-        self._compare(name, objective, wanted, f"and the objective {words}")
-        step, wanted = (self._errors(self._solve(part.statistics, name)) for part in (one, other))
-        self._compare(name, step, wanted, f"after a step {words}")
+        mine, theirs = (np.array([part.summary.objective]) for part in (one, other))
+        self._compare(name, mine, theirs, f"and the objective {words}")
+        mine, theirs = (self._errors(self._solve(part.statistics, name)) for part in (one, other))
+        self._compare(name, mine, theirs, f"after a step {words}")
 
     def _compare(self, name: str, one: FloatArray, other: FloatArray, words: str) -> None:
         """Parameters are compared by the errors that they give: θ may have symmetries."""
@@ -250,7 +254,7 @@ class _Bench:
             raise ModelCheckError(name, f"errors {words} differ by up to {gap:.3g}.")
 
     def _tolerance(self, errors: FloatArray) -> FloatArray:
-        """One row far out says nothing about what is rounding in the others."""
+        """Return the rounding allowed in each error: one huge error must not excuse the others."""
         sizes = np.abs(errors)
         usual = max(float(np.median(sizes)), self.alpha)
         return self.rtol * np.maximum(sizes, usual)

@@ -140,7 +140,7 @@ def test_an_alpha_that_has_no_end_is_not_returned():
         return np.array([model.intercept_[0], *model.coef_[0]])
 
     model = CustomModel(log_loss, fit, is_exact=False)
-    with pytest.raises(ValueError, match=r"finds no alpha for CustomModel.*Give alpha"):
+    with pytest.raises(ValueError, match=r"finds no alpha for CustomModel.*Pass alpha"):
         EOSDetector(model=model).fit(rows)
     assert EOSDetector(model=model, alpha=2.5).fit(rows).theta_[1] == pytest.approx(1, abs=0.5)
 

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from eosparse.core import Status, alternate
 from eosparse.fitting.checkpoint import Checkpoint, pack, unpack
-from eosparse.models import ClusterModel, Line, Mixture, Normal, Plane
+from eosparse.models import ClusterModel, CustomModel, Line, Mixture, Normal, Plane
 from eosparse.rows import MemoryRows
 
 
@@ -119,6 +119,30 @@ def test_a_saved_state_is_the_one_to_resume_from(tmp_path, stop):
     whole, resumed = (alternate(model, MemoryRows(X), 0.5, place) for place in (start, state))
     assert resumed.objective_history == whole.objective_history
     np.testing.assert_array_equal(resumed.theta, whole.theta)
+
+
+def test_a_step_rejected_after_resuming_leaves_the_last_accepted_one(tmp_path):
+    # From 5 the step leads to 1, and from there to 9, which is worse.
+    model = CustomModel(
+        error=lambda X, theta: np.square(X[:, 0] - theta),
+        fit=lambda _, weights: 1.0 if weights[-1] > weights[1] else 9.0,
+        is_exact=False,
+        smallest_size=1.0,
+    )
+    rows = MemoryRows(np.arange(3.0)[:, None])
+    checkpoint = Checkpoint(tmp_path / "c", "problem")
+    save = checkpoint.save_to("1")
+
+    def callback(iteration):
+        save(iteration)
+        return iteration.number == 2
+
+    alternate(model, rows, 2.0, 5.0, callback=callback)
+    whole, resumed = (
+        alternate(model, rows, 2.0, place) for place in (5.0, checkpoint.load("1", 5.0))
+    )
+    assert whole.theta == 1.0
+    assert resumed == whole
 
 
 def test_attempts_do_not_mix(tmp_path):

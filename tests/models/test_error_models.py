@@ -241,7 +241,7 @@ class Collapses(SquaredDistance):
         (ChangesItsStatistics(), "blocks merge", "differ"),
         (Collapses(), "blocks merge", r"collapsed \(nothing is left"),
         (CustomModel(lambda R, _: R, lambda R, w: w @ R), "one finite error per row", "one number"),
-        (object(), "members", "object is no error model: subclass"),
+        (object(), "members", "object is not an error model: subclass"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -9,7 +9,8 @@ from hypothesis.extra.numpy import arrays
 from eosparse import EOSDetector
 from eosparse.core import centre_and_spread, weighted_quantiles
 from eosparse.datasets import make_contaminated
-from eosparse.models import GaussianModel, StartSearch, coupling_for_efficiency
+from eosparse.models import GaussianModel, coupling_for_efficiency
+from eosparse.models.gaussian_search import StartSearch
 
 
 def search(X, efficiency=0.7):

@@ -11,7 +11,6 @@ import typer
 from eosparse.cli import table_options as options
 from eosparse.cli.extras import require_bench_extra
 from eosparse.cli.progress import show_progress
-from eosparse.tables import write_table
 
 
 def compare(
@@ -44,6 +43,7 @@ def compare(
         import pebble  # noqa: F401  # fail before the table is read
 
         from eosparse.comparison.own_table import compare_detectors, read_labelled_table
+        from eosparse.tables import write_table
 
     with options.handle_errors():
         options.OutputFiles(out, force=force).check()

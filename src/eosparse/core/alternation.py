@@ -189,14 +189,14 @@ def alternate(
     start : Theta or State
         Where to start; `solve_from_prior` turns weights into a θ. Pass a `State` to resume.
     tol : float, default=1e-12
-        Stop when the objective falls by no more than ``tol * max(1, |objective|)``, or is foreseen
-        to do so in the next step.
+        Stop when the objective falls by no more than ``tol * max(1, |objective|)``, or is
+        predicted to do so in the next step.
     max_iter : int, default=1000
         Maximum number of passes over the rows.
     callback : callable, optional
         Called with an `Iteration` after each accepted pass. Return True to stop.
     accelerate : bool, default=True
-        Extrapolate the steps of models that can; a step that does not descend is taken back.
+        Extrapolate the steps of models that can; a step that does not descend is undone.
 
     Returns
     -------
@@ -255,7 +255,7 @@ class _Alternation(Generic[Block, Theta, Stats]):
     accelerate: bool
 
     def step(self, state: State[Theta]) -> State[Theta]:
-        """Visit all rows at the state's θ; accept it, or take it back."""
+        """Visit all rows at the state's θ; accept it, or undo the step."""
         state = replace(state, n_iter=state.n_iter + 1)
         summary, statistics = None, None
         try:
@@ -275,9 +275,9 @@ class _Alternation(Generic[Block, Theta, Stats]):
         if not holds or summary is None or statistics is None:
             return replace(state, status=Status.COLLAPSED)
         history = (*state.objective_history, summary.objective)
-        return self._go_on(replace(state, objective_history=history), statistics)
+        return self._choose_next(replace(state, objective_history=history), statistics)
 
-    def _go_on(self, state: State[Theta], statistics: Stats) -> State[Theta]:
+    def _choose_next(self, state: State[Theta], statistics: Stats) -> State[Theta]:
         """Choose the θ to visit next, or end."""
         theta, history = state.theta, state.objective_history
         target = self.tol * max(1.0, abs(history[-1]))
@@ -324,15 +324,37 @@ def visit(
     theta: Theta,
     alpha: float,
 ) -> Visit[Stats]:
-    """Return summary and statistics of all rows at θ, in one pass."""
+    """Return summary and statistics of all rows at θ, in one pass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import visit
+    >>> from eosparse.models import ClusterModel
+    >>> from eosparse.rows import MemoryRows
+    >>> rows = MemoryRows(np.array([[0.0], [2.0]]))
+    >>> seen = visit(ClusterModel(1), rows, np.array([[1.0]]), alpha=5.0)
+    >>> round(seen.summary.kish_size, 3)
+    2.0
+    """
     merged: Visit[Stats] = rows.fold(lambda block, prior: model.visit(block, prior, theta, alpha))
     return merged
 
 
 def solve_from_prior(model: ErrorModel[Block, Theta, Stats], rows: Rows[Block]) -> Theta:
-    """Return the θ-step from the prior weights, such as random ones, as the paper starts.
+    """Return the θ that fits the prior weights, such as random ones: the start of the paper.
 
     For models whose statistics do not depend on θ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import solve_from_prior
+    >>> from eosparse.models import SubspaceModel
+    >>> from eosparse.rows import MemoryRows
+    >>> rows = MemoryRows(np.array([[0.0, 0.0], [4.0, 0.0]]), np.array([3.0, 1.0]))
+    >>> solve_from_prior(SubspaceModel(1), rows).location.tolist()
+    [1.0, 0.0]
     """
 
     def sum_up(block: Block, prior: FloatArray | None) -> Stats:

@@ -1,4 +1,4 @@
-"""What the loop asks of an error model g(x, θ), with a default for all that is optional."""
+"""What the loop asks of an error model g(x, θ), with defaults for everything optional."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ class ErrorModel(ABC, Generic[Block, Theta, Stats]):
         return Visit(solution.summary, self.statistics(block, solution.weights, theta))
 
     def foresee(self, before: Theta, after: Theta, alpha: float) -> Foresight[Theta] | None:  # noqa: ARG002  # for subclasses
-        """Return what the plain step from `before` to `after` is worth; None if unknown.
+        """Predict the gain of the plain step from `before` to `after`; None if unknown.
 
-        A model that knows saves passes: steps are extrapolated, and the last one is not visited.
+        A model that can saves passes: steps are extrapolated, and the last one needs no visit.
         """
         return None

@@ -24,7 +24,7 @@ class Moments:
     scatter: FloatArray
 
     def scale(self, factor: float) -> Moments:
-        """Return the moments had every weight been multiplied by `factor`."""
+        """Return the moments as if every weight had been multiplied by `factor`."""
         return Moments(self.mass * factor, self.mean, self.scatter)
 
     def __add__(self, other: Moments) -> Moments:
@@ -42,7 +42,29 @@ class Moments:
 
 
 def weighted_moments(values: FloatArray, weights: FloatArray, *, diagonal: bool) -> Moments:
-    """Mass, mean and scatter of weighted rows."""
+    """Return mass, mean and scatter of weighted rows.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples, n_features)
+        The rows.
+    weights : array of shape (n_samples,)
+        Non-negative weights.
+    diagonal : bool
+        Whether the diagonal of the scatter is enough.
+
+    Returns
+    -------
+    Moments
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import weighted_moments
+    >>> moments = weighted_moments(np.array([[0.0], [4.0]]), np.array([3.0, 1.0]), diagonal=True)
+    >>> moments.mass, moments.mean.tolist(), moments.scatter.tolist()
+    (4.0, [1.0], [3.0])
+    """
     mass = float(weights.sum())
     if mass == 0.0:
         size = values.shape[1]
@@ -56,7 +78,7 @@ def weighted_moments(values: FloatArray, weights: FloatArray, *, diagonal: bool)
 
 
 def _scatter(centred: FloatArray, share: FloatArray, *, diagonal: bool) -> FloatArray:
-    """Weighted sum of squares and products; `centred` is overwritten."""
+    """Return the weighted sum of squares and products; `centred` is overwritten."""
     if diagonal:
         squares: FloatArray = share @ np.square(centred, out=centred)
         return squares
@@ -65,9 +87,9 @@ def _scatter(centred: FloatArray, share: FloatArray, *, diagonal: bool) -> Float
 
 
 def centred_moments(centred: FloatArray, weights: FloatArray, *, diagonal: bool) -> Moments | None:
-    """Moments of rows from which something close to their mean has been subtracted.
+    """Return the moments of rows from which a point close to their mean has been subtracted.
 
-    The rows are overwritten. None if it was so far off that the difference would lose digits.
+    The rows are overwritten. None if that point is so far from the mean that digits would be lost.
     """
     mass = float(weights.sum())
     share = weights / mass

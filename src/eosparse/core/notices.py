@@ -1,4 +1,4 @@
-"""Warnings: what they are called, and whom they point at."""
+"""The categories of warnings, and a function that points them at the user's call."""
 
 from __future__ import annotations
 

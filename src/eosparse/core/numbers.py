@@ -15,7 +15,7 @@ def check_number(
     words: tuple[str | None, ...] = (),
     is_whole: bool = False,
 ) -> None:
-    """Raise unless value is a number in an interval such as "(0, 1]", or one of some words.
+    """Raise unless value is a number in an interval such as "(0, 1]", or one of `words`.
 
     Examples
     --------
@@ -44,17 +44,39 @@ def check_number(
 def check_whole(
     name: str, value: object, low: float, *, words: tuple[str | None, ...] = ()
 ) -> None:
-    """Raise unless value is a whole number from low on, or one of some words."""
+    """Raise unless value is a whole number of at least `low`, or one of `words`.
+
+    Examples
+    --------
+    >>> check_whole("n_folds", 1, 2)
+    Traceback (most recent call last):
+    ValueError: n_folds=1 must be a whole number in [2, inf).
+    """
     interval = "(-inf, inf)" if low == -np.inf else f"[{low:g}, inf)"
     check_number(name, value, interval, words=words, is_whole=True)
 
 
 def check_choice(name: str, value: object, options: tuple[str, ...]) -> None:
-    """Raise unless value is one of some words."""
+    """Raise unless value is one of the options.
+
+    Examples
+    --------
+    >>> check_choice("start", "robst", ("robust", "plain"))
+    Traceback (most recent call last):
+    ValueError: start='robst' must be one of ('robust', 'plain').
+    """
     if not isinstance(value, str) or value not in options:
         raise ValueError(f"{name}={value!r} must be one of {options}.")
 
 
 def check_alpha(value: object, *, words: tuple[str | None, ...] = ("auto",)) -> None:
-    """Raise unless value is a positive number or one of some words; infinity weighs rows alike."""
+    """Raise unless value is a positive number, infinity included, or one of `words`.
+
+    Examples
+    --------
+    >>> check_alpha(float("inf"))
+    >>> check_alpha(0.0)
+    Traceback (most recent call last):
+    ValueError: alpha=0.0 must be a number in (0, inf] or 'auto'.
+    """
     check_number("alpha", value, "(0, inf]", words=words)

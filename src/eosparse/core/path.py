@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import pdist, squareform
 
 from eosparse.core.alternation import Block, Result, Status, Theta, alternate
 from eosparse.core.model import ErrorModel, Stats
@@ -25,6 +24,17 @@ def alpha_path(
     """Solve for each alpha from the previous solution; stop at a collapse or an interrupt.
 
     The last result is kept whatever its status, so that the path shows how it ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import alpha_path
+    >>> from eosparse.models import ClusterModel
+    >>> from eosparse.rows import MemoryRows
+    >>> rows = MemoryRows(np.array([[0.0], [1.0], [2.0], [9.0]]))
+    >>> path = alpha_path(ClusterModel(1), rows, [1e3, 5.0], theta=np.array([[3.0]]))
+    >>> [round(result.theta.item(), 2) for result in path]
+    [2.95, 1.0]
     """
     results: list[Result[Theta]] = []
     for alpha in alphas:
@@ -36,18 +46,18 @@ def alpha_path(
 
 
 def longest_plateau(levels: ArrayLike, tolerance: float, places: ArrayLike | None = None) -> slice:
-    """Return the longest run of neighbours that all differ by at most `tolerance`.
+    """Return the longest run of consecutive values of which no two differ by more than `tolerance`.
 
     Parameters
     ----------
     levels : array-like of shape (n,) or (n, n_entries)
-        Numbers, or lists of them, which differ by the sum of their entries' differences: sets, as
-        booleans, by the number of members that only one of two has.
+        Numbers, or rows of numbers, whose difference is the sum of absolute differences of their
+        entries. For sets given as booleans, this counts the members that only one of two sets has.
     tolerance : float
-        By how much any two of a run may differ.
+        Largest difference between any two values of a run.
     places : array-like of shape (n,), optional
-        Where neighbours stand, rising or falling: the longest run is the one that spans most. By
-        default they stand at equal steps.
+        Position of each value, rising or falling: the longest run spans the largest distance. By
+        default, values are equally spaced.
 
     Returns
     -------
@@ -59,6 +69,8 @@ def longest_plateau(levels: ArrayLike, tolerance: float, places: ArrayLike | Non
     >>> longest_plateau([0, 0, 9, 20, 20, 21, 20, 35], tolerance=1)
     slice(3, 7, None)
     """
+    from scipy.spatial.distance import pdist, squareform  # slow to import, rarely needed
+
     values = np.asarray(levels, dtype=np.float64)
     if len(values) == 0:
         return slice(0, 0)

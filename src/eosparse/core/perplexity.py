@@ -1,11 +1,11 @@
-"""The closed form with a wanted perplexity: for one set of errors, or many rows of them.
+"""The closed form with a given perplexity: for one set of errors, or many rows of them.
 
 Every row i of a matrix of errors e_ij is a problem of its own, with its own α_i:
 
     w_ij = u_j exp(-e_ij / α_i) / Z_i,    entropy  H_i = log Z_i + Σ_j w_ij e_ij / α_i.
 
 With ``x = log α`` the slope of the entropy is ``dH/dx = Var_w(e / α)``, never negative, so Newton's
-method inside a bracket finds the α of a wanted entropy. It starts from the gap between the smallest
+method inside a bracket finds the α of a given entropy. It starts from the gap between the smallest
 error and the one whose rank is the perplexity, which bounds the root from both sides; four or five
 evaluations reach rounding error.
 """
@@ -20,14 +20,19 @@ from numpy.typing import ArrayLike
 from eosparse.core.arrays import BoolArray, FloatArray, IntArray
 from eosparse.core.weights import check_errors
 
-_HUGE, _SMALLEST = 1e307, 5e-324
+# Errors beyond this size are divided by four, so that their differences fit a float.
+_HUGE = 1e307
+# The smallest positive float.
+_SMALLEST = 5e-324
 # Below this exp underflows, at five times the cost; a weight so small is set to zero in the end.
 _LOWEST_TILT, _NO_WEIGHT = -708.0, 1e-300
 # In units of the gap at the rank of the perplexity: where Newton starts (t-SNE's α is about a
 # quarter of it in 2 to 50 columns), and how far the root can be from it, as logarithms.
 _FIRST, _FARTHEST = np.log(0.25), 60.0
 _LONGEST_STEP = 1.0  # Newton overshoots where the entropy is flat
+# Halving the bracket alone would reach neighbouring floats in about 60 steps.
 _MOST_STEPS = 200
+# A few hundred units of rounding in an entropy of order one.
 _ENTROPY_TOLERANCE = 1e-13
 
 
@@ -61,9 +66,9 @@ def rowwise_weights(errors: FloatArray, alpha: float) -> RowwiseWeights:
     Parameters
     ----------
     errors : ndarray of shape (n_rows, n_errors)
-        Errors; infinite ones do not count and get no weight, but one of every row is finite.
+        Errors. Infinite ones get no weight; every row needs a finite one.
     alpha : float
-        Regularisation, positive; infinity weighs all alike.
+        Regularisation, positive; infinity gives all errors equal weight.
 
     Returns
     -------
@@ -85,16 +90,16 @@ def rowwise_weights(errors: FloatArray, alpha: float) -> RowwiseWeights:
 def rowwise_weights_for_perplexity(errors: FloatArray, perplexity: float) -> RowwiseWeights:
     """Solve the w-step for every row of a matrix of errors, each with the alpha of a perplexity.
 
-    In a row in which as many errors as the perplexity, or more, share the smallest value, the
-    perplexity cannot be reached; such a row gets the limit of small α, equal weights on the ties,
-    which is as close as it can be, and an alpha of zero.
+    A row in which at least as many errors as the perplexity share the smallest value cannot reach
+    it. Such a row gets the limit of small α, which is closest: equal weights on the ties, and an
+    alpha of zero.
 
     Parameters
     ----------
     errors : ndarray of shape (n_rows, n_errors)
         Errors; infinite ones do not count and get no weight.
     perplexity : float
-        Wanted ``exp(entropy)`` of every row, less than the number of its finite errors.
+        Target ``exp(entropy)`` of every row, less than the number of its finite errors.
 
     Returns
     -------
@@ -130,7 +135,7 @@ def rowwise_weights_for_perplexity(errors: FloatArray, perplexity: float) -> Row
 def alpha_for_perplexity(
     errors: ArrayLike, perplexity: float, prior: ArrayLike | None = None
 ) -> float:
-    """Find the alpha whose weights have a wanted effective number of rows.
+    """Find the alpha whose weights have a given effective number of rows.
 
     Perplexity grows with alpha, from the number of rows that share the smallest error to the
     number of all rows, so the root is unique.
@@ -140,7 +145,7 @@ def alpha_for_perplexity(
     errors : array-like of shape (n_samples,)
         Errors, not all equal.
     perplexity : float
-        Wanted ``exp(entropy)``, strictly between those two limits.
+        Target ``exp(entropy)``, strictly between those two limits.
     prior : array-like of shape (n_samples,), optional
         Non-negative prior weights.
 
@@ -181,10 +186,10 @@ def alpha_for_perplexity(
 
 
 def _gaps(errors: FloatArray) -> FloatArray:
-    """Errors above the smallest of their row, which change no weight."""
+    """Return the errors less the smallest of their row, which changes no weight."""
     with np.errstate(over="ignore"):
         gaps: FloatArray = errors - errors.min(axis=1, keepdims=True)
-    # The gap between two finite errors is finite, also where a float is too small for it.
+    # The gap between two finite errors is finite, even if it overflows.
     return np.minimum(gaps, np.finfo(np.float64).max, out=gaps, where=np.isfinite(errors))
 
 

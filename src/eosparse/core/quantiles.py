@@ -7,11 +7,14 @@ from scipy.special import gammaincinv, ndtri
 
 from eosparse.core.arrays import FloatArray
 
+# Rounding in level times mass must not move a quantile up by a row.
+_ROUNDING = 1e-12
+
 
 def weighted_quantiles(
     values: FloatArray, mass: FloatArray, levels: tuple[float, ...]
 ) -> FloatArray:
-    """Return for each level the smallest value up to which lies that part of the mass, per column.
+    """Return, for each level and column, the smallest value with that share of the mass up to it.
 
     Examples
     --------
@@ -24,22 +27,30 @@ def weighted_quantiles(
     mass = mass[present]
     if (mass == mass[0]).all():
         # The same definition, without a full sort.
-        ranks = [max(int(np.ceil((level - 1e-12) * len(mass))) - 1, 0) for level in levels]
+        ranks = [max(int(np.ceil((level - _ROUNDING) * len(mass))) - 1, 0) for level in levels]
         parted = np.partition(columns, sorted(set(ranks)), axis=-1)
         return np.moveaxis(parted[..., ranks], -1, 0)
     order = np.argsort(columns, axis=-1, kind="stable")
     cumulated = np.cumsum(mass[order], axis=-1)
-    reached = [cumulated >= (level - 1e-12) * mass.sum() for level in levels]
+    reached = [cumulated >= (level - _ROUNDING) * mass.sum() for level in levels]
     first = np.stack([np.argmax(r, axis=-1) for r in reached], axis=-1)
     chosen = np.take_along_axis(order, first, axis=-1)
     return np.moveaxis(np.take_along_axis(columns, chosen, axis=-1), -1, 0)
 
 
 def centre_and_spread(values: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Median and robust spread of each column.
+    """Return the median and a robust spread of each column.
 
-    The spread is the first of some central ranges that is not zero: the interquartile range where
-    it can be had; columns with many ties need a wider one. A constant column has spread zero.
+    The spread is the interquartile range, in units of a standard deviation. If ties make it zero,
+    a wider central range takes its place. A constant column has spread zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values = np.array([[0.0], [1.0], [2.0], [3.0], [900.0]])
+    >>> centre, spread = centre_and_spread(values, np.ones(5))
+    >>> centre.tolist(), spread.round(2).tolist()
+    ([2.0], [1.48])
     """
     low, centre, high = weighted_quantiles(values, mass, (0.25, 0.5, 0.75))
     spread = (high - low) / (2 * ndtri(0.75))

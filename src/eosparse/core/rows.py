@@ -41,6 +41,13 @@ class Strata(Generic[BlockOut]):
     """Rows in groups, such as classes, each of which keeps its share of the weight.
 
     The weights minimise the same objective under that constraint: one simplex per group.
+
+    Attributes
+    ----------
+    parts : tuple of Rows
+        The groups.
+    shares : tuple of float
+        Share of the weight of each group, summing to one.
     """
 
     parts: tuple[Rows[BlockOut], ...]

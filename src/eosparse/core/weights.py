@@ -6,9 +6,9 @@ For errors g_t, prior weights u_t and a regularisation α > 0, the weights that 
 
 are ``w_t = u_t exp(-g_t / α) / Z`` with ``Z = Σ u_t exp(-g_t / α)``, and at that minimum
 ``L = -α log Z``: the objective comes with the weights for free, and this is its only definition.
-Without a prior, u_t = 1. A prior of k equals the same row k times. An infinite α is ordinary
-learning: w = u / Σ u, and the objective is the weighted mean of the errors, without the entropy,
-which is then constant.
+Without a prior, u_t = 1. A prior weight of k has the same effect as k copies of the row. An
+infinite α is ordinary learning: w = u / Σ u, and the objective is the weighted mean of the errors,
+without the entropy, which is then constant.
 """
 
 from __future__ import annotations

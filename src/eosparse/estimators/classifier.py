@@ -52,10 +52,9 @@ class EOSClassifier(ClassifierMixin, WeightedLearner):  # type: ignore[misc]  # 
         logistic regression on standardised columns.
     alpha : float or "auto", default="auto"
         Regularisation, in units of the loss: a row whose loss is larger by alpha than that of
-        another gets 1/e of its weight. ``np.inf`` gives all rows the same weight: the plain
-        classifier. "auto" takes alpha from the share of wrong labels, which is estimated on
-        held-out rows, and keeps the plain classifier if the weights do not make held-out rows
-        easier to predict.
+        another gets 1/e of its weight. ``np.inf`` gives the plain classifier.
+        "auto" takes alpha from the share of wrong labels, which is estimated on held-out rows, and
+        keeps the plain classifier if the weights do not make held-out rows easier to predict.
     loss : "log", "margin", "auto" or callable, default="auto"
         "log" uses `predict_proba`; "margin" takes `decision_function` as log-odds; "auto" uses the
         first of these that the estimator has. A callable receives the fitted estimator, rows and
@@ -74,7 +73,7 @@ class EOSClassifier(ClassifierMixin, WeightedLearner):  # type: ignore[misc]  # 
         Stop when the objective falls by no more than this.
     max_iter : int, optional
         Maximum number of passes over the rows. By default 10, or 2 with held-out rows, where each
-        costs `n_folds` fits.
+        pass costs `n_folds` fits.
     random_state : int, RandomState or None, default=None
         For the folds. None stands for 0, so that a fit can always be repeated.
 

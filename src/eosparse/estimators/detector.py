@@ -44,9 +44,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     Parameters
     ----------
     alpha : float or "auto", default="auto"
-        Regularisation; ``np.inf`` gives all rows the same weight. "auto" takes the value at which
-        the location has an efficiency of 0.7 on Gaussian rows, or the smallest value at which half
-        of the rows still support the fit, if that is larger. With the deterministic start it also
+        Regularisation; infinity gives all rows equal weight. "auto" takes the value at which the
+        location has an efficiency of 0.7 on Gaussian rows, or the smallest value at which half of
+        the rows still support the fit, if that is larger. With the deterministic start it also
         looks at smaller values, and takes one if it separates a group of rows that the first value
         cannot. For other models, the efficiency is 0.9, under the law of the weighted errors.
     efficiency : float in (0, 1), optional
@@ -81,7 +81,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         (as in the paper), from equal weights, or from the weights you pass, one per row.
     tol : float, default=1e-12
         Stop when the objective falls by no more than this, relative to its size if above 1, or is
-        foreseen to do so in the next pass.
+        predicted to do so in the next pass.
     max_iter : int, default=1000
         Maximum number of passes over the rows.
     callback : callable, optional
@@ -213,7 +213,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
-            Prior weights. A weight of k equals the same row k times, 0 its absence. For rows on
+            Prior weights. A weight of k counts the row k times, 0 leaves it out. For rows on
             disk, the name of a column; for a Dask collection, a Dask array with the same
             partitions.
 

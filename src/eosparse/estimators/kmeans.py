@@ -1,4 +1,4 @@
-"""`EOSKMeans`: clusters that rows of no cluster do not spoil."""
+"""`EOSKMeans`: clusters that outliers do not spoil."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from eosparse.rows import as_float64, single_threaded_blas
 
 
 class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
-    r"""Find clusters, and give little weight to rows that belong to none.
+    r"""Find clusters while rows that belong to none lose weight.
 
     Entropic Outlier Sparsification minimises
 
@@ -41,8 +41,8 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         Regularisation, in squared units of the columns. "auto" is ``2σ²(1-c)/c`` with
         ``c = sqrt(1 - efficiency^(2/(p+2)))``, at which centres of Gaussian clusters with the
         variance σ² in each of p directions keep that efficiency. σ and p are those of the gamma law
-        that the weighted errors follow, found together with α from the median error on. With few
-        rows for many columns it is larger, so that single rows cannot keep a centre to themselves.
+        that the weighted errors follow, and are found together with α, starting from the median
+        error. With few rows for many columns α is larger, so that no single row captures a centre.
     efficiency : float in (0, 1), default=0.9
         Efficiency behind alpha="auto": the variance of a mean divided by that of a centre, on rows
         without outliers. Lower values are more robust.
@@ -59,7 +59,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The centres, ordered by their first coordinate.
     labels_ : ndarray of shape (n_samples,)
-        Number of the nearest centre of each training row, flagged or not; of rows in memory.
+        Number of the nearest centre of each training row, flagged or not; only for rows in memory.
     weights_ : ndarray of shape (n_samples,)
         Weights of the training rows, summing to one.
     is_outlier_ : ndarray of bool of shape (n_samples,)
@@ -87,14 +87,13 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     Notes
     -----
-    Starts are deterministic (`eosparse.models.cluster_starts`): of several, the one with the lowest
-    objective is kept, among those without empty clusters. Distances are Euclidean: scale the
+    Starts are deterministic (`eosparse.models.cluster_starts`). Among those that lead to no empty
+    cluster, the one with the lowest objective is kept. Distances are Euclidean: scale the
     columns.
 
-    A group of outliers as large and as dense as a cluster is a cluster: raise `n_clusters` by one.
-    Conversely, a cluster with less than about a tenth of the rows of the largest may be taken for
-    outliers if there are as many centres as clusters: splitting the largest then lowers the
-    objective more.
+    A group of outliers as large and as dense as a cluster is a cluster: count it in `n_clusters`. A
+    cluster with less than about a tenth of the rows of the largest may be taken for outliers if
+    there are as many centres as clusters: splitting the largest then lowers the objective more.
 
     Examples
     --------
@@ -142,7 +141,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
-            Prior weights. A weight of k equals the same row k times, 0 its absence. For rows on
+            Prior weights. A weight of k counts the row k times, 0 leaves it out. For rows on
             disk, the name of a column; for a Dask collection, a Dask array with the same
             partitions.
 

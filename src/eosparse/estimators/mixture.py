@@ -1,4 +1,4 @@
-"""`EOSGaussianMixture`: a mixture that rows of no component do not spoil."""
+"""`EOSGaussianMixture`: a mixture that outliers do not spoil."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from eosparse.rows import Coordinates, single_threaded_blas
 
 
 class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
-    r"""Fit a Gaussian mixture, and give little weight to rows that belong to no component.
+    r"""Fit a Gaussian mixture while rows that belong to no component lose weight.
 
     Entropic Outlier Sparsification minimises
 
@@ -32,7 +32,8 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         + \alpha \sum_t w_t \log w_t
 
     over the simplex of weights w, the shares π, locations μ and covariances V. An infinite α is the
-    ordinary mixture, one component the Gaussian of `EOSDetector`, but for the pseudo-rows below.
+    ordinary mixture. One component is the Gaussian of `EOSDetector`, except for the pseudo-rows
+    described below.
 
     Parameters
     ----------
@@ -40,13 +41,13 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         Number of components.
     alpha : float or "auto", default="auto"
         Regularisation. "auto" is ``1/(cD)`` with ``c = sqrt(1 - efficiency^(2/(D+2)))``, or the
-        smallest at which half of the rows support all components, if that is larger.
+        smallest value at which half of the rows still support all components, if that is larger.
     efficiency : float in (0, 1), default=0.9
         Efficiency behind alpha="auto", of the locations on rows without outliers. Lower values
         are more robust.
     fdr : float, default=0.01
-        Flag rows by Benjamini-Hochberg at this false-discovery rate. It holds if components are
-        Gaussian; where they overlap, fewer rows are flagged than could be.
+        Flag rows by Benjamini-Hochberg at this false-discovery rate. It is kept if components are
+        Gaussian. If they overlap, fewer rows are flagged than could be.
     tol : float, default=1e-9
         Stop when the objective falls by no more than this, relative to its size if above 1.
     max_iter : int, default=1000
@@ -59,9 +60,9 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
     covariances_ : ndarray of shape (n_components, n_features, n_features)
         Covariances, corrected to be consistent on separate Gaussian components.
     shares_ : ndarray of shape (n_components,)
-        Shares of the components, corrected likewise. (`weights_` are those of the rows.)
+        Shares of the components, corrected in the same way; `weights_` are the weights of the rows.
     labels_ : ndarray of shape (n_samples,)
-        Most probable component of each training row, flagged or not; of rows in memory.
+        Most probable component of each training row, flagged or not; only for rows in memory.
     weights_ : ndarray of shape (n_samples,)
         Weights of the training rows, summing to one.
     is_outlier_ : ndarray of bool of shape (n_samples,)
@@ -87,9 +88,9 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
 
     Notes
     -----
-    The fit is made in robustly scaled columns. In each component the mass of D + 1 pseudo-rows, a
-    ball with the variance of rows around the nearest centre, keeps it from collapsing onto a few
-    rows; it draws the covariances of small components towards the ball.
+    The columns are scaled robustly first. Each component has D + 1 pseudo-rows, a ball with the
+    variance of rows around the nearest centre. They keep the component from collapsing onto a few
+    rows, and draw the covariances of small components towards the ball.
 
     Examples
     --------
@@ -137,7 +138,7 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
-            Prior weights. A weight of k equals the same row k times, 0 its absence. For rows on
+            Prior weights. A weight of k counts the row k times, 0 leaves it out. For rows on
             disk, the name of a column; for a Dask collection, a Dask array with the same
             partitions.
 

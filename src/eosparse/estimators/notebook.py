@@ -59,14 +59,21 @@ def summarise_weights(estimator: Any) -> list[tuple[str, str]]:
     ]
 
 
-def flags_summary(estimator: Any) -> list[tuple[str, str]]:
-    """Say how many rows are flagged; nothing before the fit."""
+def summarise_flags(estimator: Any) -> list[tuple[str, str]]:
+    """Return how many rows are flagged; nothing before the fit.
+
+    Examples
+    --------
+    >>> from eosparse import EOSDetector
+    >>> summarise_flags(EOSDetector())
+    []
+    """
     if not hasattr(estimator, "offset_"):
         return []
     size = f"{estimator._judge.fit.n_rows:,.0f} rows, {estimator.n_features_in_} columns"
     status = str(estimator.status_)
-    said = [("table", size), ("alpha", f"{estimator.alpha_:.4g}"), ("status", status)]
-    is_outlier = getattr(estimator, "is_outlier_", None)  # rows elsewhere are not at hand
+    shown = [("table", size), ("alpha", f"{estimator.alpha_:.4g}"), ("status", status)]
+    is_outlier = getattr(estimator, "is_outlier_", None)  # not kept for rows on disk
     if isinstance(is_outlier, np.ndarray):
-        said.insert(1, ("outliers", f"{np.count_nonzero(is_outlier):,} rows"))
-    return said
+        shown.insert(1, ("do not belong", f"{np.count_nonzero(is_outlier):,} rows"))
+    return shown

@@ -1,4 +1,4 @@
-"""`EOSPCA`: principal components that a part of the rows cannot turn."""
+"""`EOSPCA`: principal components that outliers do not turn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from eosparse.rows import as_float64, single_threaded_blas
 
 
 class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
-    r"""Find principal components, and give little weight to rows off their subspace.
+    r"""Find principal components while rows that lie off their subspace lose weight.
 
     Entropic Outlier Sparsification minimises
 
@@ -42,9 +42,9 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
         Regularisation, in squared units of the columns. "auto" is ``2σ²(1-c)/c`` with
         ``c = sqrt(1 - efficiency^(2/(p+2)))``, at which location and directions keep that
         efficiency if the noise off the subspace is Gaussian with variance σ² in each of p
-        directions. σ and p are those of the gamma law that the weighted errors follow, found
-        together with α from the median error on. With few rows for many columns it is larger, so
-        that single rows cannot keep the subspace to themselves.
+        directions. σ and p are those of the gamma law that the weighted errors follow, and are
+        found together with α, starting from the median error. With few rows for many columns α is
+        larger, so that single rows do not capture the subspace.
     efficiency : float in (0, 1), default=0.9
         Efficiency behind alpha="auto". Lower values are more robust.
     fdr : float, default=0.01
@@ -60,10 +60,10 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
         Principal directions, in order of decreasing variance; the largest entry of each is
         positive.
     explained_variance_ : ndarray of shape (n_components,)
-        Weighted variance along each. Weights depend on the noise alone, so that on Gaussian rows
-        it needs no correction.
+        Weighted variance along each direction. Weights depend on the noise alone, so it needs no
+        correction on Gaussian rows.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of the total variance.
+        Its share of the total variance.
     singular_values_ : ndarray of shape (n_components,)
         Square root of that variance times the number of rows.
     n_components_ : int
@@ -146,7 +146,7 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
-            Prior weights. A weight of k equals the same row k times, 0 its absence. For rows on
+            Prior weights. A weight of k counts the row k times, 0 leaves it out. For rows on
             disk, the name of a column; for a Dask collection, a Dask array with the same
             partitions.
 

@@ -53,9 +53,9 @@ class EOSRegressor(RegressorMixin, WeightedLearner):  # type: ignore[misc]  # sk
         linear least squares.
     alpha : float or "auto", default="auto"
         Regularisation, in units of the loss g: a row whose loss is larger by alpha than that of
-        another gets 1/e of its weight. ``np.inf`` gives all rows the same weight: the plain
-        regressor. "auto" takes the alpha at which linear coefficients keep 85 % efficiency on clean
-        Gaussian rows.
+        another gets 1/e of its weight. ``np.inf`` gives the plain regressor.
+        "auto" takes the alpha at which linear coefficients keep 85 % efficiency on clean Gaussian
+        rows.
     loss : {"squared", "absolute"} or callable, default="squared"
         Loss e of a row. A callable receives targets and predictions and returns non-negative
         losses.
@@ -74,7 +74,7 @@ class EOSRegressor(RegressorMixin, WeightedLearner):  # type: ignore[misc]  # sk
         Stop when the objective falls by no more than this.
     max_iter : int, optional
         Maximum number of passes over the rows. By default 8, or 2 with held-out rows, where each
-        costs `n_folds` fits.
+        pass costs `n_folds` fits.
     random_state : int, RandomState or None, default=None
         For the folds. None stands for 0, so that a fit can always be repeated.
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from eosparse.core import FloatArray
-from eosparse.estimators.notebook import SummaryMixin, flags_summary
+from eosparse.estimators.notebook import SummaryMixin, summarise_flags
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.table_input import open_new
 from eosparse.models import Fit
@@ -37,7 +37,7 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
         return state
 
     def _summary(self) -> list[tuple[str, str]]:
-        return flags_summary(self)
+        return summarise_flags(self)
 
     @property
     def weights_(self) -> Any:

@@ -16,7 +16,7 @@ from eosparse.rows import Table
 
 @dataclass(frozen=True)
 class AlphaPath:
-    """Solutions along decreasing alphas, each started from the previous one.
+    """Solutions along falling alphas, each started from the previous one.
 
     Attributes
     ----------
@@ -32,6 +32,16 @@ class AlphaPath:
         How each alternation ended.
     is_outlier : array of bool of shape (n_alphas, n_samples)
         Which rows are flagged; none where collapsed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse import EOSDetector
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> X[:10] += 9.0
+    >>> path = EOSDetector().path(X)
+    >>> int(np.median(path.n_flagged[path.plateau]))
+    10
     """
 
     alphas: FloatArray
@@ -45,8 +55,8 @@ class AlphaPath:
     def plateau(self) -> slice:
         """Longest stretch of log α over which the set of flagged rows hardly changes.
 
-        Any two sets may differ in 1 % of the rows. Stretches that flag nothing count only if no
-        other is left, since every path begins with one.
+        Any two sets may differ in 1 % of the rows. Every path begins with a stretch that flags
+        nothing, which counts only if there is no other.
         """
         usable = np.array([status is not Status.COLLAPSED for status in self.statuses])
         counts = self.n_flagged[usable]
@@ -71,7 +81,7 @@ def follow_path(
     tol: float,
     max_iter: int,
 ) -> AlphaPath:
-    """Solve along falling alphas with the model of a fit, each from the solution before."""
+    """Solve along falling alphas with the model of a fit, each from the previous solution."""
     if not table.is_in_memory:
         raise TypeError("path() takes rows in memory: read a sample of the rows first.")
     visited = _choose_alphas(fit, table.n_features, alphas)
@@ -81,7 +91,7 @@ def follow_path(
     is_solved = np.array([result.status is not Status.COLLAPSED for result in results])
     weights, flags = [], []
     for result in results:
-        # A collapse has no solution; that of the fit lends its shape, and is emptied below.
+        # A collapsed step has no solution: that of the fit stands in, and is blanked below.
         step = fit if result.status is Status.COLLAPSED else replace(fit, result=result)
         distances = table.map(step.measure)
         judge = find_judge(step, distances, rule)
@@ -104,7 +114,7 @@ def _choose_alphas(fit: Fit[Any], n_features: int, alphas: ArrayLike | None) -> 
     if alphas is None:
         return np.geomspace(largest, smallest, _N_ALPHAS)
     visited = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
-    if visited.ndim != 1 or not (visited > 0).all():
+    if visited.ndim != 1 or not visited.size or not (visited > 0).all():
         raise ValueError("alphas must be a list of positive numbers.")
     return np.sort(visited)[::-1]
 

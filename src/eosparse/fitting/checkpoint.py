@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eosparse.core import Callback, DescentError, FloatArray, Iteration, State
+from eosparse.core import Callback, DescentError, FloatArray, Iteration, State, WeightSummary
 from eosparse.rows.whole_file import replace_when_complete
 
 
@@ -57,6 +57,8 @@ class Checkpoint:
             unpack(template, parts, "plain") if has_plain else None,
             tuple(parts["history"].tolist()),
             int(parts["n_iter"]),
+            unpack(template, parts, "reached"),
+            WeightSummary(*parts["summary"].tolist()),
         )
 
     def save_to(self, attempt: str) -> Callback:
@@ -64,9 +66,10 @@ class Checkpoint:
 
         def save(iteration: Iteration[Any]) -> None:
             state = iteration.resume
-            if state is None:
+            if state is None or state.summary is None:
                 return
-            parts = pack(state.theta, "theta")
+            parts = pack(state.theta, "theta") | pack(state.reached, "reached")
+            parts["summary"] = np.array(dataclasses.astuple(state.summary))
             if state.plain is not None:
                 parts |= pack(state.plain, "plain")
             parts["history"] = np.array(state.objective_history)
@@ -78,13 +81,13 @@ class Checkpoint:
 
     @contextmanager
     def name_changed_rows(self) -> Iterator[None]:
-        """Explain a resumed fit that does not descend: rows outside the sample have changed."""
+        """Explain why a resumed fit does not descend: rows outside the sample have changed."""
         try:
             yield
         except DescentError as error:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} was made from rows that have changed since. "
-                "Remove it, and fit again."
+                "Remove it and fit again."
             ) from error
 
     def _read(self) -> dict[str, FloatArray]:
@@ -96,13 +99,13 @@ class Checkpoint:
             problem = str(saved.pop("problem"))
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint. Name another "
+                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint. Pass another "
                 "file, or remove it."
             ) from error
         if problem != self.problem:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} belongs to a fit of other rows or with other "
-                "parameters. Name another file, or remove it."
+                "parameters. Pass another file, or remove it."
             )
         return saved
 

@@ -37,21 +37,24 @@ from eosparse.models import (
     GaussianModel,
     LinearModel,
     MixtureModel,
+    Request,
     SubspaceModel,
     TableModel,
-    Wanted,
 )
 from eosparse.rows import MemoryRows, Sample, Table, choose_coordinates, take_sample
 
-# A part of all rows on which the alternation runs first, how many times the sample that finds the
-# start that part must have to be worth it, and how many numbers (32 MB) it may hold at most.
+# The alternation first runs on this part of the rows, whose passes are cheap.
 _WARMING_SHARE = 1 / 16
+# With fewer rows than this many samples, it would learn little more than the sample told.
 _LEAST_WARMING = 2
+# 32 MB.
 _MOST_WARMING_NUMBERS = 2**22
-# All rows lead elsewhere by more than this tolerance; more passes than these are not worth it.
+# The solution for all rows differs by more than this tolerance, so more passes would be wasted.
 _WARMING_TOL, _WARMING_PASSES = 1e-6, 60
-# α of a wanted perplexity lies within these factors of the one proposed.
+# The α of a given perplexity is at most this many times the proposed one.
 _FARTHEST_ALPHA = 1e5
+# A root search that ends farther from the perplexity than this, relatively, ended at a jump.
+_PERPLEXITY_TOLERANCE = 1e-4
 
 
 class _Named(NamedTuple):
@@ -95,19 +98,19 @@ def fit_model(
     rounding = find_rounding(seen) if completed.is_squared else -np.inf
     rows, checkpoint, warming = table.prepare_with(view), None, None
     if options.checkpoint is not None:
-        checkpoint = _open_checkpoint(model, sample, options)
+        checkpoint = _open_checkpoint(options.checkpoint, model, sample, options)
     n_warming = int(table.n_present * _WARMING_SHARE)
     if completed.warms_up and n_warming >= _LEAST_WARMING * len(sample.mass):
         warming = _take_warming_rows(rows, n_warming)
-    work = _Work(rows, seen, options, rounding, checkpoint, warming)
-    attempt, result = work.fit(completed)
+    problem = _FitProblem(rows, seen, options, rounding, checkpoint, warming)
+    attempt, result = problem.fit(completed)
     if completed.is_squared:
         _warn_if_determined(result, attempt.model.n_determining(seen.values.shape[1]))
     return Fit(attempt.model, result, sample.n_rows, coordinates, rounding)
 
 
 @dataclass(frozen=True)
-class _Work:
+class _FitProblem:
     """All rows, a sample of them, and what was asked for."""
 
     rows: Table
@@ -120,7 +123,7 @@ class _Work:
     def fit(self, model: TableModel[Any, Any]) -> tuple[Attempt[Any], Result[Any]]:
         """Try the proposals of the model, or of the general search, until one does not collapse."""
         options, failure = self.options, None
-        wanted = Wanted(
+        request = Request(
             alpha=options.alpha,
             efficiency=options.efficiency,
             searches=isinstance(options.start, str) and options.start == "deterministic",
@@ -128,11 +131,11 @@ class _Work:
                 options.alpha == "auto" and options.efficiency is options.perplexity is None
             ),
         )
-        proposals = model.propose(self.sample, wanted)
+        proposals = model.propose(self.sample, request)
         if proposals is None:
             efficiency = MODEL_EFFICIENCY if options.efficiency is None else options.efficiency
             search = Search(model, self.sample, self.rounding, efficiency)
-            proposals = iter([search.propose(wanted)])
+            proposals = iter([search.propose(request)])
         for attempt in proposals:
             try:
                 if options.perplexity is not None:
@@ -140,10 +143,10 @@ class _Work:
                 return attempt, self.fit_rows(attempt)
             except CollapseError as error:
                 failure = error
-        raise failure or CollapseError("no way to fit the rows was proposed.")
+        raise failure or CollapseError("the model proposed no way to fit the rows.")
 
     def fit_rows(self, attempt: Attempt[Any]) -> Result[Any]:
-        """Alternate on all rows from where an attempt starts; raise if they collapse."""
+        """Alternate on all rows from the start of an attempt; raise if the weights collapse."""
         model, alpha, options = attempt.model, attempt.alpha, self.options
         theta, callbacks = attempt.theta, options.callbacks
         if theta is None:
@@ -195,7 +198,7 @@ class _Work:
     def fit_perplexity(
         self, attempt: Attempt[Any], perplexity: float
     ) -> tuple[Attempt[Any], Result[Any]]:
-        """Fit with the α at which the solution itself has the wanted perplexity."""
+        """Fit with the α at which the solution itself has a given perplexity."""
         quiet = replace(self, options=replace(self.options, callbacks=()), checkpoint=None)
 
         def excess(log_alpha: float) -> float:
@@ -213,7 +216,7 @@ class _Work:
             alpha = float(np.exp(brentq(excess, low, high, xtol=1e-12)))
             chosen = replace(attempt, alpha=alpha)
             result = self.fit_rows(chosen)
-            if abs(result.perplexity / perplexity - 1) < 1e-4:
+            if abs(result.perplexity / perplexity - 1) < _PERPLEXITY_TOLERANCE:
                 return chosen, result
         raise ValueError(
             f"perplexity={perplexity!r} cannot be reached with {self.rows.mass:g} rows: the "
@@ -223,10 +226,8 @@ class _Work:
 
 
 def _open_checkpoint(
-    model: TableModel[Any, Any], sample: Sample, options: FitOptions
-) -> Checkpoint | None:
-    if options.checkpoint is None:
-        return None
+    path: Path | str, model: TableModel[Any, Any], sample: Sample, options: FitOptions
+) -> Checkpoint:
     # A fit may be resumed with another tolerance or more passes.
     start = (
         options.start if isinstance(options.start, str) else fingerprint(np.array(options.start))
@@ -236,7 +237,7 @@ def _open_checkpoint(
     # Addresses of functions, and of models without a repr, differ from process to process.
     described = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(model))
     problem = fingerprint(sample.values, sample.mass, sizes, repr(asked), start, described)
-    return Checkpoint(Path(options.checkpoint), problem)
+    return Checkpoint(Path(path), problem)
 
 
 def _take_warming_rows(rows: Table, size: int) -> MemoryRows:
@@ -257,7 +258,7 @@ def _call_all(callbacks: tuple[Callback, ...]) -> Callback:
 
 
 def _warn_if_determined(result: Result[Any], n_determining: int) -> None:
-    """Warn of a fit that passes through all rows that count, whatever they are."""
+    """Warn if the fit is flexible enough to pass through all rows that have weight."""
     if result.effective_size <= n_determining:
         warn_caller(
             f"the fit is free to pass through {n_determining} rows exactly, and only "

@@ -18,7 +18,7 @@ RuleKind = Literal["fdr", "level", "weight_cut", "contamination"]
 # below 0.001 at 0.9 to 1.2 times that, more with twenty rows. A round figure of that size guards
 # the false-discovery rate.
 TAIL_GUARD = 1.15
-# How many cuts are counted in one pass over the rows.
+# Cuts counted in one pass over the rows: each pass narrows the search by this factor.
 _N_CUTS = 64
 
 
@@ -37,7 +37,7 @@ class Rule:
         weight_cut: float | None = None,
         contamination: float | None = None,
     ) -> Rule:
-        """Return the one rule that was asked for; the false-discovery rate by default."""
+        """Return the one rule that was requested; the false-discovery rate by default."""
         check_number("fdr", fdr, "(0, 1)")
         check_number("level", level, "(0, 1)", words=(None,))
         check_number("weight_cut", weight_cut, "(0, inf)", words=(None,))
@@ -50,7 +50,7 @@ class Rule:
         chosen = [cls(kind, value) for kind, value in asked.items() if value is not None]
         if len(chosen) > 1:
             names = " and ".join(rule.kind for rule in chosen)
-            raise ValueError(f"{names} each decide which rows are flagged: give only one.")
+            raise ValueError(f"{names} each decide which rows are flagged: pass only one.")
         return chosen[0] if chosen else cls("fdr", fdr)
 
 
@@ -114,7 +114,7 @@ class Judge:
 
 
 def find_judge(fit: Fit[Any], distances: Table, rule: Rule) -> Judge:
-    """Find the law of the distances of all training rows, and the cut that a rule asks for."""
+    """Find the law of the distances of all training rows, and the cut of a rule."""
     pull = fit.model.pull(fit.result, fit.n_rows, fit.rounding)
     law = fit.model.find_law(fit.result, pull, distances)
     if rule.kind == "weight_cut":

@@ -121,7 +121,7 @@ class LabelProblem(LearningProblem[FittedClassifier]):
         self,
         learner: Any,
         predicted: tuple[FloatArray, ...],
-        weights: FloatArray,  # noqa: ARG002  # as for other problems
+        weights: FloatArray,  # noqa: ARG002  # signature of the base class
     ) -> FittedClassifier:
         """Return the errors as they were predicted."""
         probabilities, errors = predicted

@@ -34,7 +34,7 @@ class LearningOptions:
     Attributes
     ----------
     alpha : float or "auto"
-        Regularisation, in units of the loss; infinity weighs all rows alike.
+        Regularisation, in units of the loss; infinity gives all rows equal weight.
     out_of_fold : bool or "auto"
         Whether rows are judged by a learner that did not see them.
     n_folds : int
@@ -118,11 +118,11 @@ class LearningProblem(ABC, Generic[Fit]):
 
     @abstractmethod
     def predict(self, learner: Any, X: Any, numbers: IntArray) -> tuple[FloatArray, ...]:
-        """Return what a learner says of some rows: arrays with one entry per row."""
+        """Return the predictions of a learner for some rows: arrays with one entry per row."""
 
     @abstractmethod
     def predict_by_default(self) -> tuple[FloatArray, ...]:
-        """Return the same for all rows, for those that no fold holds out."""
+        """Return default predictions for all rows, used for those that no fold holds out."""
 
     @abstractmethod
     def judge(self, learner: Any, predicted: tuple[FloatArray, ...], weights: FloatArray) -> Fit:
@@ -236,7 +236,7 @@ def start_learning(
     folds = assign_folds(problem.X, problem.groups, problem.prior, options.n_folds, seed)
     if folds.max() < 1:
         raise ValueError(
-            "X has too few distinct rows: none can be held out. Give alpha a number, and use "
+            "X has too few distinct rows: none can be held out. Pass a number as alpha, and "
             "out_of_fold=False."
         )
     return problem.fit(problem.equal_weights, folds), folds

@@ -1,4 +1,4 @@
-"""What a user asks of a fit, checked."""
+"""The options of a fit, checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STARTS = ("deterministic", "random", "uniform")
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What the user asked for; see `EOSDetector`.
+    """What the user requested; see `EOSDetector`.
 
     Creating one checks all values: errors name the parameter and its range.
     """
@@ -46,7 +46,7 @@ class FitOptions:
         values = (number, self.efficiency, self.perplexity)
         given = [name for name, value in zip(names, values, strict=True) if value is not None]
         if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} both set alpha: give only one of them.")
+            raise ValueError(f"{' and '.join(given)} both set alpha: pass only one of them.")
         path = self.checkpoint
         if not isinstance(path, (str, Path, type(None))):
             raise ValueError(f"checkpoint={path!r} must be a path or None.")
@@ -59,5 +59,5 @@ def combine_options(
 ) -> FitOptions:
     """Return the options of an estimator whose efficiency applies to alpha="auto" only."""
     check_number("efficiency", efficiency, "(0, 1)")
-    wanted = efficiency if isinstance(alpha, str) else None
-    return FitOptions(alpha, wanted, tol=tol, max_iter=max_iter)
+    applied = efficiency if isinstance(alpha, str) else None
+    return FitOptions(alpha, applied, tol=tol, max_iter=max_iter)

@@ -11,6 +11,7 @@ import numpy as np
 
 from eosparse.core import Iteration
 
+# Characters of the bar: the line fits a terminal of 80 columns.
 _WIDTH = 20
 
 
@@ -18,8 +19,8 @@ _WIDTH = 20
 class Progress:
     """A callback that shows iteration, objective and time left.
 
-    The fall that the next step promises shrinks about geometrically down to the wanted tolerance:
-    how far its logarithm has come is how far the fit has come.
+    The predicted fall of the objective shrinks about geometrically down to the tolerance, so the
+    progress of its logarithm is the progress of the fit.
     """
 
     stream: TextIO = field(default_factory=lambda: sys.stderr)
@@ -45,7 +46,7 @@ class Progress:
         print(f"[{bar}] {text}   ", end=end, file=self.stream, flush=True)
 
     def _measure_progress(self, iteration: Iteration[Any]) -> float:
-        """Part of the way that is behind; 0 if unknown."""
+        """Return the share of the fit that is done; 0 if unknown."""
         if iteration.resume is None:
             return 1.0
         target = max(iteration.target, 1e-16)

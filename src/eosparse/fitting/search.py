@@ -1,4 +1,4 @@
-"""The general search for α and a start, for models that bring none of their own.
+"""The general search for α and a start, for models without a search of their own.
 
 On rows that scatter like a Gaussian in p directions with variance σ², a squared distance is σ²χ²_p
 and the weights are ``w ∝ exp(-c'm/2)`` with m = g/σ² and ``c' = 2σ²/α``. The equations for the
@@ -6,9 +6,9 @@ location then are an M-estimator with ψ(r) = r exp(-c'|r|²/2), whose efficienc
 
     (E ψ')² / E ψ² = ((1+2c') / (1+c')²)^(p/2+1) = (1-c²)^(p/2+1),    c = c'/(1+c'),
 
-the same as that of the Gaussian error. A wanted efficiency gives c, and **α = 2σ²(1-c)/c**. For any
-other error the same is done with the gamma law that it approximately follows: half a χ² of 2·shape
-degrees, in units of its scale. A mixture has a natural unit, and α = 1/(cD).
+the same as that of the Gaussian error. The efficiency gives c, and **α = 2σ²(1-c)/c**. For any
+other error the same is done with the gamma law that it approximately follows: half a χ² with
+2·shape degrees of freedom, in units of its scale. A mixture has a natural unit, and α = 1/(cD).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from eosparse.core.model import Theta
 from eosparse.models import (
     Attempt,
     ErrorMoments,
+    Request,
     TableModel,
-    Wanted,
     coupling_for_efficiency,
     squared_distances,
 )
@@ -41,20 +41,21 @@ from eosparse.rows import MemoryRows, Sample
 
 # Efficiency behind alpha="auto": a tenth of the precision is given up for robustness.
 MODEL_EFFICIENCY = 0.9
-# With a handful of rows for each parameter nothing is safe; this keeps α finite.
+# With a handful of rows for each parameter no α is safe; this keeps it finite.
 _LEAST_EXCESS = 1.5
-# Passes over the sample for a first guess of σ, and how often that is refined.
+# Passes over the sample for a first guess of σ, and the most refinements of it: both converge fast.
 _GUESSING_PASSES, _REFINEMENTS = 10, 8
-# Passes over the sample, and the tolerance, with which a start settles. All rows lead elsewhere by
-# more than this.
+# Passes over the sample and tolerance with which a start settles. The solution for all rows differs
+# by more than this.
 _SAMPLE_PASSES, _SAMPLE_TOL = 200, 1e-7
 # Squared distances below this part of the rows' squared spread are rounding.
 _ROUNDING = 1e-20
-# Beyond this spread, squares leave the range of floats.
+# With a smaller spread, or one larger than its reciprocal, squares leave the range of floats.
 _SMALLEST_SPREAD = 1e-120
-# α of any error, beside that from the quantiles of errors: in refinement, and in the end.
+# Bounds of α for errors that are not squared, relative to the α from quantiles of the errors: three
+# moments may still include outliers, and a fit that shrinks its errors tenfold has no end.
 _LARGEST_RISE, _LEAST_FALL = 3.0, 0.1
-# The part of the rows that a solution has to hold.
+# Solutions with a smaller effective part of the rows describe a minority, or have collapsed.
 _LEAST_HELD = 0.25
 # Rows with larger errors have moments that may overflow.
 _FARTHEST = 1e260
@@ -101,18 +102,19 @@ class Search(Generic[Theta]):
         """How many rows some θ can pass through exactly."""
         return self.model.n_determining(self.values.shape[1])
 
-    def propose(self, wanted: Wanted) -> Attempt[Theta]:
+    def propose(self, request: Request) -> Attempt[Theta]:
         """Return the start with the lowest objective, and α."""
         starts = list(self.model.starts(self.sample))
         if not starts:
             raise TypeError(f"{type(self.model).__name__}.starts() returned no guess of theta.")
         for start in starts:
-            self.errors(start)  # errors of the wrong kind are named before anything else
+            self.errors(start)  # raises early if they are invalid
         size = float(self.mass.sum())
         natural = self.model.natural_alpha(self.efficiency, size, self.values.shape[1])
-        if wanted.alpha != "auto" or natural is not None:
-            alpha = float(natural if wanted.alpha == "auto" else wanted.alpha)  # type: ignore[arg-type]
-            return Attempt(self.model, alpha, self.best(starts, alpha) if wanted.searches else None)
+        if request.alpha != "auto" or natural is not None:
+            alpha = float(natural if request.alpha == "auto" else request.alpha)  # type: ignore[arg-type]
+            theta = self.best(starts, alpha) if request.searches else None
+            return Attempt(self.model, alpha, theta)
         guesses = [self.guess(start) for start in starts]
         candidates = [theta for theta, _ in guesses]
         alpha = min(guess for _, guess in guesses)
@@ -121,7 +123,7 @@ class Search(Generic[Theta]):
         alpha = self.refine_alpha(best, min(alpha, self.quantile_alpha(best, 0.25)))
         if self.n_directions is None:
             self.check_alpha(alpha, self.quantile_alpha(starts[0], 0.5))
-        if not wanted.searches:
+        if not request.searches:
             return Attempt(self.model, alpha)
         best = self.best([*candidates, best], alpha)
         return Attempt(self.model, alpha, self.settle(best, alpha, _SAMPLE_PASSES).last)
@@ -131,13 +133,13 @@ class Search(Generic[Theta]):
         return self.model.distances(self.values, theta)
 
     def check_alpha(self, alpha: float, at_start: float) -> None:
-        """Raise where smaller α let the fit make its errors smaller still, without end."""
+        """Raise if the fit can shrink its errors, and with them α, without end."""
         if not alpha >= _LEAST_FALL * at_start:
             raise ValueError(
                 f"alpha='auto' finds no alpha for {type(self.model).__name__}: from "
                 f"{at_start:.3g} at the start it fell to {alpha:.3g}, since part of the rows can "
-                "make their errors as small as they like, as under the log-loss of classes that "
-                "can be separated. Give alpha, in units of the error."
+                "make their errors arbitrarily small, as under the log-loss of separable "
+                "classes. Pass alpha, in units of the error."
             )
 
     def guess(self, theta: Theta) -> tuple[Theta, float]:
@@ -161,8 +163,9 @@ class Search(Generic[Theta]):
     def refine_alpha(self, theta: Theta, alpha: float) -> float:
         """Return α for the law of the errors that the weights themselves show.
 
-        A quantile of all errors is too large if some are outliers', and directions may be unequal.
-        A gamma law with the weighted mean and variance, its tilt undone, knows neither.
+        A quantile of all errors is too large if some rows are outliers, and assumes equal variances
+        in all directions. A gamma law matched to the weighted errors, with its tilt undone, is
+        affected by neither.
         """
         for _ in range(_REFINEMENTS):
             theta = self.settle(theta, alpha, _SAMPLE_PASSES).last
@@ -170,7 +173,7 @@ class Search(Generic[Theta]):
             most = np.inf if self.n_directions is None else self.n_directions
             before = alpha
             alpha = self.alpha(law.scale, float(min(2 * law.shape, most)))
-            if self.n_directions is None:  # three moments may still be outliers'
+            if self.n_directions is None:  # three moments may still include outliers
                 alpha = min(alpha, _LARGEST_RISE * self.quantile_alpha(theta, 0.5))
             if abs(alpha - before) <= 1e-3 * alpha:
                 break
@@ -181,11 +184,11 @@ class Search(Generic[Theta]):
         return max(scale * self.odds(n_directions), self.rounding, 1e-290)
 
     def odds(self, n_directions: float) -> float:
-        """Return α/2σ² for the efficiency, or the least at which rows cannot keep θ to themselves.
+        """Return α/2σ² for the efficiency, or the least at which few rows cannot capture θ.
 
-        As many rows as determine θ, k, can have it pass through them, with errors of zero and
-        ``Z ≥ k``. Where half of the n rows belong, the proper solution has about
-        ``Z = n/2 (1 + 2σ²/α)^(-p/2)``, which shall be at least twice as much.
+        θ can pass exactly through the k rows that determine it, with errors of zero and ``Z ≥ k``.
+        If half of the n rows belong, the proper solution has about
+        ``Z = n/2 (1 + 2σ²/α)^(-p/2)``, which must be at least twice as large.
         """
         p = max(n_directions, 1.0)
         c = coupling_for_efficiency(self.efficiency, p)
@@ -196,7 +199,7 @@ class Search(Generic[Theta]):
     def best(self, starts: list[Theta], alpha: float) -> Theta:
         """Return the best solution, from a start or from rows far from the best of these.
 
-        Where a tight group of outliers has taken the place of the bulk, that is where the bulk is.
+        If a tight group of outliers has taken the place of the bulk, the far rows are the bulk.
         """
         results = [self.settle(start, alpha, _SAMPLE_PASSES) for start in starts]
         elsewhere = self.fit_far_rows(self.choose(results).last)
@@ -231,9 +234,9 @@ class Search(Generic[Theta]):
         return result.objective if result.objective_history else np.inf
 
     def is_full(self, result: Result[Theta]) -> bool:
-        """Whether a solution describes a majority of the rows, and is what the model calls full.
+        """Whether a solution describes a majority of the rows, and is full by `TableModel.is_full`.
 
-        A tight group of outliers has small errors, but most rows lie beyond what it calls usual.
+        A tight group of outliers has small errors, but most rows lie far beyond them.
         """
         errors = self.errors(result.last)
         moments = self.moments(result.last, result.alpha)
@@ -246,9 +249,10 @@ class Search(Generic[Theta]):
         )
 
     def is_even(self, result: Result[Theta]) -> bool:
-        """Whether most rows are as near as the nearest quarter, scattering in all directions alike.
+        """Whether most rows are as near as the nearest quarter suggests, for equal variances.
 
-        It tells a bulk from a tight group with other rows around it, whose law is wide for both.
+        It distinguishes a bulk from a tight group with other rows around it, whose fitted law is
+        wide enough for both.
         """
         p = self.n_directions
         if p is None:
@@ -290,7 +294,7 @@ def find_rounding(sample: Sample) -> float:
     middle = weighted_quantiles(values, mass, (0.5,))[0]
     squares = squared_distances(values, middle[None])[:, 0]
     typical = float(weighted_quantiles(squares, mass, (0.5,))[0]) or float(squares.max())
-    # Columns far from zero have lost digits already, and those of single precision had few.
+    # Columns far from zero have lost digits already, and single precision has few to lose.
     precision = float(np.finfo(sample.table.dtype).eps)
     lost = (4 * precision) ** 2 * (float(np.square(middle).sum()) + typical)
     return max(_ROUNDING * typical, lost, 1e-290)

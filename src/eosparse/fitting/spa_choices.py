@@ -1,4 +1,4 @@
-"""What SPA leaves open: the number of boxes, the temperature and alpha, chosen on held-out rows."""
+"""Choices of SPA on held-out rows: the number of boxes, the temperature and alpha."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ _TEMPERATURES = (1.0, 0.5, 2.0, 4.0)
 _ROWS_PER_BOX = 4
 # Settings are chosen on about this many rows, where an AUC has a standard error of about 0.01.
 _MOST_ROWS = 3000
+# Their spread is the standard error by which settings are compared.
 _FOLDS = 5
 # Given the boxes, weights are iterated until they settle, which takes them farther than the two
 # passes around a learner. A larger alpha makes up for it.

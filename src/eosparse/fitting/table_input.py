@@ -10,12 +10,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from eosparse.core import FloatArray
 from eosparse.rows import STORAGES, MemoryRows, Table
 
-# Fewer rows determine no spread worth the name.
+# Fewer rows say too little about a spread.
 _FEWEST_ROWS = 4
 
 
 def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
-    """Check training rows and their prior weights; note the columns on the estimator."""
+    """Check training rows and their prior weights; set the column attributes of the estimator."""
     for storage in STORAGES:
         if storage.accepts(X):
             table = storage.open(X, sample_weight=sample_weight)

@@ -2,14 +2,14 @@ r"""A regressor under weights: how targets are judged, with the scale of their r
 
 The error of a row with loss e is minus a log-density, ``g = h (log s + e/s)``: a Gaussian one for
 squared residuals (h = 1/2), a Laplacian one for absolute residuals (h = 1). The scale s, the
-weighted mean of e, is fitted along, so another unit of the target shifts all errors alike and
+weighted mean of e, is fitted as well, so another unit of the target shifts all errors alike and
 changes no weight.
 
 What alpha means
     The weights are ``exp(-g / (1 + α))``. They shrink the scale: if σ is that of e among all rows
     that belong, then s = σ α / (1 + α) for both densities. So the weights are
     ``exp(-(h e / σ) / α)``: as in a classifier, α is in units of minus the log-likelihood of a
-    row, taken at the scale σ. At any α > 0 the scale holds up.
+    row, taken at the scale σ. At any α > 0 the scale stays positive.
 """
 
 from __future__ import annotations

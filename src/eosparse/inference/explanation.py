@@ -1,4 +1,4 @@
-"""Why a row is far: its distance, shared out among the columns."""
+"""Why a row is far out: its distance, split among the columns."""
 
 from __future__ import annotations
 
@@ -20,9 +20,17 @@ class Explanation:
     Attributes
     ----------
     deviations : array of shape (n_samples, n_features)
-        Standardised deviations with their sign, without what the other columns explain.
+        Signed, standardised deviations, without what the other columns explain.
     feature_names : tuple of str
         Names of the columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.inference import Explanation
+    >>> explanation = Explanation(np.array([[1.0, -3.0]]), ("height", "weight"))
+    >>> explanation.distances.tolist(), explanation.top(0, n=1)
+    ([10.0], [('weight', 0.9)])
     """
 
     deviations: FloatArray
@@ -41,14 +49,14 @@ class Explanation:
         return total
 
     def top(self, row: int, n: int = 3) -> list[tuple[str, float]]:
-        """Columns that contribute most to one row, with their share of its distance."""
+        """Return the columns that contribute most to one row, with their share of its distance."""
         squares = np.square(self.deviations[row])
         shares = squares / max(float(squares.sum()), 1e-300)
         order = np.argsort(-shares, kind="stable")[:n]
         return [(self.feature_names[i], float(shares[i])) for i in order]
 
     def to_frame(self) -> pd.DataFrame:
-        """Contributions as a pandas DataFrame (needs the extra ``eosparse[frames]``)."""
+        """Return the contributions as a pandas DataFrame (needs the extra ``eosparse[frames]``)."""
         try:
             import pandas as pd
         except ImportError as error:

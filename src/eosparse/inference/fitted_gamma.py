@@ -9,8 +9,10 @@ from scipy.special import gammaincc, gammainccinv
 
 from eosparse.core import FloatArray
 
-# A gamma law of this shape is normal for all purposes.
+# A gamma law of this shape has a skewness of 0.02, and is normal for all purposes.
 _LARGEST_SHAPE = 1e4
+# Undoing the tilt lowers the rate at most to this part of itself, so that it stays positive.
+_LEAST_RATE = 0.1
 
 
 @dataclass(frozen=True)
@@ -18,8 +20,8 @@ class FittedGamma:
     """A gamma law fitted to the distances themselves.
 
     For structured and shrunk covariances no exact law is known: a sum of unequal squares is close
-    to a gamma law with the same mean and variance. Errors that may have any sign have an unknown
-    least value, too.
+    to a gamma law with the same mean and variance. For errors of any sign, the least value is
+    unknown as well.
 
     Attributes
     ----------
@@ -27,6 +29,13 @@ class FittedGamma:
         Shape and scale of the law.
     least : float
         The least value.
+
+    Examples
+    --------
+    >>> from eosparse.inference import FittedGamma
+    >>> law = FittedGamma.of_weighted(mean=2.0, variance=4.0, tilt=0.0)  # χ² with two degrees
+    >>> law.p_values([9.21]).round(3).tolist()
+    [0.01]
     """
 
     shape: float
@@ -42,17 +51,17 @@ class FittedGamma:
         """
         mean = max(mean, 1e-100)
         rate = mean / max(variance, 1e-12 * mean**2)
-        return cls(mean * rate, 1 / max(rate - tilt, 0.1 * rate))
+        return cls(mean * rate, 1 / max(rate - tilt, _LEAST_RATE * rate))
 
     @classmethod
     def of_moments(cls, mean: float, variance: float, third: float, tilt: float) -> FittedGamma:
         """Match the third central moment as well, where the least value is not known."""
         variance = max(variance, 1e-24 * mean**2, 1e-190)
         skewness = third / variance**1.5
-        # Hardly skewed at all, the law is a normal one.
+        # A law with hardly any skewness is normal.
         shape = 4 / max(skewness, 2 / np.sqrt(_LARGEST_SHAPE)) ** 2
         rate = float(np.sqrt(shape / variance))
-        return cls(shape, 1 / max(rate - tilt, 0.1 * rate), mean - shape / rate)
+        return cls(shape, 1 / max(rate - tilt, _LEAST_RATE * rate), mean - shape / rate)
 
     def p_values(self, distances: FloatArray) -> FloatArray:
         """Return the probability of a distance at least as large."""

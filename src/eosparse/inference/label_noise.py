@@ -29,7 +29,7 @@ _PSEUDO_ROWS = 5.0
 _FIRST_RATE = 0.05
 # One probability of zero must not rule out a class, whatever the sharpness.
 _SMALLEST_PROBABILITY = 1e-9
-# Of the logarithm of the sharpness: from 1/20, almost all overlap, to 12, almost none.
+# Range of the logarithm of the sharpness: from 1/20, almost all overlap, to 12, almost none.
 _SHARPNESS_RANGE = (-3.0, 2.5)
 # `explain_labels` stops when no chance in the noise matrix changes by more than this, which is far
 # below its standard error, or after this many rounds.
@@ -50,7 +50,7 @@ class LabelNoise:
     class_rates : array of shape (n_classes,)
         The same among the rows given each class.
     matrix : array of shape (n_classes, n_classes)
-        Chance that a row of each class (line) is given each label (column).
+        Chance that a row of each class (row of the matrix) is given each label (column).
     overlap : float
         Error rate of the learner on the half of the rows it is less sure of, corrected for the
         noise, minus its standard error.
@@ -184,7 +184,7 @@ class LabelExplanation:
     sharpness : float
         s.
     matrix : array of shape (n_classes, n_classes)
-        N: chance that a row of each class (line) is given each label (column).
+        N: chance that a row of each class (row of the matrix) is given each label (column).
     chances : array of shape (n_samples,)
         Chance that each label is wrong, by Bayes' rule.
     misfit : float

@@ -18,6 +18,7 @@ import numpy as np
 from eosparse.core import CollapseError, FloatArray
 from eosparse.inference.scaled_f import ScaledF
 
+# Shrinks a bracket by 2^-200: to neighbouring floats, unless it began astronomically wide.
 _HALVINGS = 200
 
 

@@ -13,6 +13,11 @@ import numpy as np
 
 from eosparse.core import FloatArray
 
+# A row may have all of the weight in its direction; its left-out distance stays finite.
+_LEAST_LEFT = 1e-3
+# `take_in` is iterated until distances change by no more than this relative step.
+_MOST_STEPS, _STEP_TOLERANCE = 100, 1e-13
+
 
 class Pull(Protocol):
     """The relation between a row's distance, its weight, and the fit without it.
@@ -103,6 +108,15 @@ class SelfPull:
     leverage : float
         How much of a row's pull goes along its own direction: 1 for a full covariance, less for a
         structured or shrunk one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.inference import SelfPull
+    >>> pull = SelfPull(coupling=0.2, peak=0.01)
+    >>> left_out = pull.leave_out(np.array([5.0]))
+    >>> bool(left_out > pull.correct(np.array([5.0]))), pull.take_in(left_out).round(6).tolist()
+    (True, [5.0])
     """
 
     coupling: float
@@ -121,26 +135,24 @@ class SelfPull:
     def leave_out(self, fitted: FloatArray) -> FloatArray:
         """Return the corrected distance from the fit without the row, to first order."""
         pull = self.weigh(fitted) / (1 - self.coupling)
-        left = np.maximum(1 - pull - self.leverage * pull * fitted, 1e-3)
+        left = np.maximum(1 - pull - self.leverage * pull * fitted, _LEAST_LEFT)
         left_out: FloatArray = (1 - self.coupling) * fitted / left
         return left_out
 
     def take_in(self, left_out: FloatArray) -> FloatArray:
         """Return the distance m of a training row from its left-out distance."""
         m = left_out / (1 - self.coupling)
-        for _ in range(100):
+        for _ in range(_MOST_STEPS):
             pull = self.weigh(m) / (1 - self.coupling)
-            before, m = (
-                m,
-                left_out * (1 - pull) / (1 - self.coupling + self.leverage * pull * left_out),
-            )
-            if np.allclose(before, m, rtol=1e-13, atol=0.0):
+            before = m
+            m = left_out * (1 - pull) / (1 - self.coupling + self.leverage * pull * left_out)
+            if np.allclose(before, m, rtol=_STEP_TOLERANCE, atol=0.0):
                 break
         return m
 
     def distance_at_weight(self, weight: float) -> float:
         """Return the corrected distance at which a row has this weight."""
-        if self.coupling == 0.0:  # all rows weigh alike
+        if self.coupling == 0.0:  # all rows have equal weight
             return np.inf if weight <= self.peak else 0.0
         drop = np.log(self.peak / weight)
         return float((1 - self.coupling) * 2 * max(drop, 0.0) / self.coupling)

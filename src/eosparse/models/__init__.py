@@ -1,26 +1,23 @@
 """Error functions g(x, θ), one model per file."""
 
-from eosparse.models.base import Attempt, ErrorMoments, TableModel, Wanted
+from eosparse.models.base import Attempt, ErrorMoments, Request, TableModel
 from eosparse.models.box_starts import bisect_rows
 from eosparse.models.cluster_starts import cluster_starts
-from eosparse.models.clusters import ClusterModel, ClusterSums
-from eosparse.models.custom import CustomModel, WeightedRows
+from eosparse.models.clusters import ClusterModel
+from eosparse.models.custom import CustomModel
 from eosparse.models.efficiency import (
-    Structure,
     coupling_for_efficiency,
-    covariance_parameters,
     largest_stable_coupling,
     largest_uncaptured_coupling,
 )
 from eosparse.models.fit import Fit
 from eosparse.models.gaussian import GaussianModel
-from eosparse.models.gaussian_search import StartSearch
-from eosparse.models.learner import FittedLearner, LearnerModel, NumberedRows, RowWeights
+from eosparse.models.learner import FittedLearner, LearnerModel, NumberedRows
 from eosparse.models.lengths import spatial_median, squared_distances
 from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
-from eosparse.models.mixture import Mixture, MixtureModel, MixtureMoments
+from eosparse.models.mixture import Mixture, MixtureModel
 from eosparse.models.normal import Normal, SingularFitError
-from eosparse.models.shrinkage import effective_dimension, oas_shrinkage
+from eosparse.models.shrinkage import oas_shrinkage
 from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, sum_boxes
 from eosparse.models.subspace import Plane, SubspaceModel
 
@@ -30,7 +27,6 @@ __all__ = [
     "BoxSums",
     "Boxes",
     "ClusterModel",
-    "ClusterSums",
     "CustomModel",
     "ErrorMoments",
     "Fit",
@@ -41,24 +37,17 @@ __all__ = [
     "LinearModel",
     "Mixture",
     "MixtureModel",
-    "MixtureMoments",
     "Normal",
     "NumberedRows",
     "Plane",
-    "RowWeights",
+    "Request",
     "SPAModel",
     "SingularFitError",
-    "StartSearch",
-    "Structure",
     "SubspaceModel",
     "TableModel",
-    "Wanted",
-    "WeightedRows",
     "bisect_rows",
     "cluster_starts",
     "coupling_for_efficiency",
-    "covariance_parameters",
-    "effective_dimension",
     "largest_stable_coupling",
     "largest_uncaptured_coupling",
     "least_absolute_residuals",

@@ -1,7 +1,7 @@
 """What an error model knows about itself, with a default for everything that is optional.
 
-The alternation needs `errors`, `statistics` and `solve`. To choose a start and α, to judge rows and
-to explain, a fit asks more; a model overrides what it knows better than the defaults.
+The alternation needs `errors`, `statistics` and `solve`. Choosing a start and α, judging rows and
+explaining them need more; a model overrides what it knows better than the defaults.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _SAMPLE_ROWS = 3000
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the user asked of α and the start.
+class Request:
+    """What the user requested for α and the start.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Wanted:
     efficiency : float or None
         Efficiency for which to choose α.
     searches : bool
-        Whether to search for a start; otherwise only α is wanted.
+        Whether to search for a start; otherwise only α is chosen.
     is_alpha_open : bool
         Whether α is left to the model altogether.
     """
@@ -71,7 +71,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
 
     Examples
     --------
-    The weighted mean; the error of a row is its squared distance from it:
+    The weighted mean, with the squared distance from it as the error of a row:
 
     >>> import numpy as np
     >>> from eosparse import EOSDetector
@@ -141,15 +141,15 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         """Return the θ at which a fit starts from the prior weights of rows."""
         return solve_from_prior(self, rows)
 
-    def propose(self, sample: Sample, wanted: Wanted) -> Iterator[Attempt[Theta]] | None:  # noqa: ARG002  # for subclasses
-        """Yield ways to fit, best first; each is tried if the previous ones collapse.
+    def propose(self, sample: Sample, request: Request) -> Iterator[Attempt[Theta]] | None:  # noqa: ARG002  # for subclasses
+        """Yield ways to fit, best first; each is tried only if those before it collapse.
 
         None by default: the general search chooses α and the best of `starts`.
         """
         return None
 
     def n_directions(self, n_features: int) -> float:
-        """Return the number of directions in which rows scatter, for squared distances."""
+        """Return the number of directions in which rows scatter; for squared distances."""
         return n_features
 
     def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # for subclasses
@@ -162,23 +162,24 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
 
     def path_range(self, alpha: float, n_features: int) -> tuple[float, float]:  # noqa: ARG002  # for subclasses
         """Return the largest and the smallest α of a path around the α of a fit."""
+        # From almost equal weights down to a collapse.
         return 200 * alpha, alpha / 200
 
     def volume(self, theta: Theta, mean_error: float) -> float | None:  # noqa: ARG002  # for subclasses
-        """Return the log-volume that good rows take up, by which solutions are compared.
+        """Return the log-volume of the rows that belong, by which solutions are compared.
 
-        None, the default, compares solutions by their objective.
+        With None, the default, they are compared by their objective.
         """
         return None
 
     def is_full(self, theta: Theta, values: FloatArray, weights: FloatArray) -> bool:  # noqa: ARG002  # for subclasses
-        """Whether θ is usable, such as no cluster being empty."""
+        """Whether θ is usable; for example, whether no cluster is empty."""
         return True
 
     # Reading a fit
 
     def distances(self, block: FloatArray, theta: Theta) -> FloatArray:
-        """Return the number by which rows are ranked and flagged: their error, checked."""
+        """Return the number by which each row is judged: its error, checked."""
         return check_row_errors(self.errors(block, theta), block, f"{type(self).__name__}.errors()")
 
     def pull(self, result: Result[Theta], n_rows: float, rounding: float) -> Pull:
@@ -189,8 +190,8 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
     def law_power(self) -> int:
         """Power of the weights under which the moments of the errors are taken.
 
-        A higher power keeps outliers that still have a little weight out of the moments. Three
-        moments need more of that than two.
+        A power keeps outliers with a little weight out of the moments: a law or an α that allowed
+        for them would give them more weight. The third moment needs a higher power.
         """
         return 2 if self.is_squared else 4
 
@@ -215,7 +216,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return self.fit_gamma(alpha, moments)
 
     def fit_gamma(self, alpha: float, moments: ErrorMoments) -> FittedGamma:
-        """Return the gamma law with the moments of the errors, its tilt undone."""
+        """Return the gamma law that matches the moments of the errors, with its tilt undone."""
         tilt = self.law_power / alpha
         if self.is_squared:
             return FittedGamma.of_weighted(moments.mean, moments.variance, tilt)
@@ -236,7 +237,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
 
     def covariance_at(self, theta: Theta, alpha: float) -> FloatArray:  # noqa: ARG002  # for subclasses
         """Return the covariance of the rows, in the units of the columns."""
-        return self.location(theta)  # raises, unless a model has one
+        return self.location(theta)  # raises unless overridden
 
 
 @dataclass(frozen=True)

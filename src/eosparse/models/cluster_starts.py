@@ -1,15 +1,15 @@
 """Where robust k-means starts: deterministic guesses, some of which outliers cannot reach.
 
-Rows are ordered by their sparsity, the distance within which lie as many rows as make a tenth of an
-average cluster: scattered outliers are alone, rows of a cluster are not. Centres are then chosen
-among all rows and among the denser three quarters and half of them,
+The sparsity of a row is the distance within which a tenth of an average cluster lies: large for
+scattered outliers, small for rows of a cluster. Centres are chosen among all rows, among the
+densest three quarters, and among the densest half,
 
-- by bisection along main axes (as the boxes of SPA start), and
-- each as far as possible from those before (k-means++ without its dice),
+- by bisection along main axes (as for the boxes of SPA), and
+- each as far as possible from those before (k-means++ without randomness),
 
 and once among all rows by that distance in units of the row's own sparsity. Wrong guesses cost
 time, not the answer, as long as one is right: the lowest objective decides. A row of mass k counts
-as k rows, and neither order nor a seed matters.
+as k rows, and neither the order of the rows nor a seed matters.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from eosparse.core import FloatArray, weighted_quantiles
 from eosparse.models.box_starts import bisect_rows
 from eosparse.models.lengths import squared_distances
 
-# Shares of the rows among which centres are looked for, densest first.
+# Shares of the rows, densest first, among which centres are chosen.
 _KEPT = (1.0, 0.75, 0.5)
-# Deviations whose squares may overflow start nothing.
+# Rows farther out have squares that may overflow, and are no start.
 _FARTHEST = 1e130
-# The part of an average cluster that has to be near a row for it not to be alone.
-_COMPANY = 0.1
+# The part of an average cluster that the sparsity of a row has to reach.
+_NEIGHBOUR_SHARE = 0.1
 
 
 def cluster_starts(values: FloatArray, mass: FloatArray, n_clusters: int) -> Iterator[FloatArray]:
-    """Yield guesses of the centres; fewer than `n_clusters` where rows do not differ enough.
+    """Yield guesses of the centres: fewer than `n_clusters` if there are fewer distinct rows.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def cluster_starts(values: FloatArray, mass: FloatArray, n_clusters: int) -> Ite
     >>> sorted(guesses[-1].ravel().tolist())
     [0.0, 5.0]
     """
-    # In an order of their own: two rows that are each other's neighbours are equally alone.
+    # Sorted by value, so that ties of the sparsity do not depend on the order of the rows.
     order = np.lexsort(values.T[::-1])
     near = np.abs(values - weighted_quantiles(values, mass, (0.5,))[0]).max(axis=1) < _FARTHEST
     order = order[(mass[order] > 0) & near[order]]
@@ -50,15 +50,15 @@ def cluster_starts(values: FloatArray, mass: FloatArray, n_clusters: int) -> Ite
     for share in _KEPT:
         kept = sparsity <= weighted_quantiles(sparsity, mass, (share,))[0]
         yield bisect_rows(values[kept], mass[kept], n_clusters)
-        yield _far_apart(values[kept], sparsity[kept], n_clusters, np.sqrt)
-    # Where every row has its double, none is alone, and the distance itself decides.
+        yield _choose_far_apart(values[kept], sparsity[kept], n_clusters, np.sqrt)
+    # If every row has a duplicate, all sparsities are zero, and the distance alone decides.
     unit = np.maximum(sparsity, 1e-9 * float(sparsity.max()) or 1.0)
-    yield _far_apart(values, sparsity, n_clusters, lambda squares: np.sqrt(squares) / unit)
+    yield _choose_far_apart(values, sparsity, n_clusters, lambda squares: np.sqrt(squares) / unit)
 
 
 def _sparsity(values: FloatArray, mass: FloatArray, n_clusters: int) -> FloatArray:
-    """Distance of each row within which lies enough mass, its own included."""
-    company = max(_COMPANY * float(mass.sum()) / n_clusters, 2.0)
+    """Return the distance of each row within which enough mass lies, its own included."""
+    company = max(_NEIGHBOUR_SHARE * float(mass.sum()) / n_clusters, 2.0)
     reach = np.empty(len(values))
     for start in range(0, len(values), _STRIDE):
         part = slice(start, start + _STRIDE)
@@ -70,11 +70,11 @@ def _sparsity(values: FloatArray, mass: FloatArray, n_clusters: int) -> FloatArr
     return np.sqrt(reach)
 
 
-# Rows whose distances to all others are held at once.
+# Rows whose distances to all others are in memory at once.
 _STRIDE = 256
 
 
-def _far_apart(
+def _choose_far_apart(
     values: FloatArray,
     sparsity: FloatArray,
     n_clusters: int,

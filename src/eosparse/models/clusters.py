@@ -2,10 +2,10 @@
 
     g(x, μ) = min_k |x - μ_k|²
 
-Its weighted fit is a step of Lloyd's: with the rows assigned to their nearest centre, the weighted
-mean of each cluster. The minimum over k at the new centres is no larger than the distance to the
-centre of the old assignment, so the objective falls in every step. A cluster without weight keeps
-its centre. With K = 1, EOS is Gaussian mean shift with the squared bandwidth α/2.
+Its weighted fit is a step of Lloyd's algorithm: with the rows assigned to their nearest centre, the
+weighted mean of each cluster. The minimum over k at the new centres is no larger than the distance
+to the centre of the old assignment, so the objective falls in every step. A cluster without weight
+keeps its centre. With K = 1, EOS is Gaussian mean shift with the squared bandwidth α/2.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ClusterSums:
     deviations: FloatArray
 
     def scale(self, factor: float) -> ClusterSums:
-        """Return the sums had every weight been multiplied by `factor`."""
+        """Return the sums as if every weight had been multiplied by `factor`."""
         return ClusterSums(self.before, self.mass * factor, self.deviations * factor)
 
     def __add__(self, other: ClusterSums) -> ClusterSums:
@@ -50,7 +50,7 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
     Attributes
     ----------
     n_clusters : int or None
-        K, for the starts; None is 8, or one per ten rows if that is fewer.
+        K, for the starts; None means 8, or one per ten rows if that is fewer.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
 
@@ -98,6 +98,7 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
     def complete(self, sample: Sample) -> ClusterModel:
         """Return the model with its number of clusters, checked."""
         if self.n_clusters is None:
+            # scikit-learn's default, with rows enough for a mean.
             return replace(self, n_clusters=int(min(8, max(sample.n_rows // 10, 1))))
         check_whole("n_clusters", self.n_clusters, 1)
         n_present = max(float(np.count_nonzero(sample.mass)), sample.n_rows)
@@ -118,17 +119,17 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
         sample = take_sample(rows, self.sample_size(rows))
         return next(self.starts(replace(sample, values=rows.prepare(sample.values))))
 
-    def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # as other models'
-        """Return K: as many rows may each have a centre to themselves."""
+    def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # signature of the base class
+        """Return K: so many rows can each have a centre to themselves."""
         if self.n_clusters is None:
-            raise ValueError("n_clusters is not set: give a number of clusters.")
+            raise ValueError("n_clusters is not set. Pass the number of clusters.")
         return self.n_clusters
 
     def is_full(self, theta: FloatArray, values: FloatArray, weights: FloatArray) -> bool:
-        """Whether each cluster has the weight of a row or so."""
+        """Whether each cluster has about the weight of a row or more."""
         clusters = self.assign(values, theta)
         return bool((np.bincount(clusters, weights, len(theta)) > 0.5).all())
 
-    def deviations(self, block: FloatArray, theta: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
+    def deviations(self, block: FloatArray, theta: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the difference between each row and its nearest centre."""
         return np.asarray(block - theta[self.assign(block, theta)])

@@ -85,7 +85,7 @@ class CustomModel(TableModel[Theta, WeightedRows]):
         self,
         block: FloatArray,
         weights: FloatArray,
-        theta: Theta | None = None,  # noqa: ARG002  # the protocol's signature
+        theta: Theta | None = None,  # noqa: ARG002  # signature of the base class
     ) -> WeightedRows:
         """Keep rows and weights: the fit needs all of them at once."""
         return WeightedRows(block, weights)

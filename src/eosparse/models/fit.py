@@ -26,9 +26,9 @@ class Fit(Generic[Theta]):
     n_rows : float
         Mass of the training rows.
     coordinates : Coordinates or None
-        Scaled columns, if the model sees these; otherwise it views rows as stored itself.
+        The scaled columns that the model sees; None if it reads rows as stored.
     rounding : float
-        Error that is mere rounding, and counts as zero; -inf if any error counts.
+        Errors up to this size are mere rounding, and count as zero; -inf if every error counts.
     """
 
     model: TableModel[Theta, Any]

@@ -1,8 +1,8 @@
 """The Gaussian error in one sweep, compiled: distances, weights and moments of rows in the cache.
 
 NumPy writes and reads every block several times; here some dozens of rows at a time stay in the
-innermost cache from the first subtraction to the last product. Used where Numba is installed, and
-equal to the NumPy way up to rounding.
+innermost cache from the first subtraction to the last product. Used if Numba is installed; the
+results equal those of NumPy up to rounding.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _FEWEST_ROWS = 2048
 def is_large(values: FloatArray) -> bool:
     """Whether a block is large and narrow enough for compiled code, and Numba is installed."""
     n_rows, n_columns = values.shape
-    return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and _kernels() is not None
+    return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and _load_kernels() is not None
 
 
 def pad(matrix: FloatArray) -> FloatArray:
     """Return a matrix with rows and columns of zeros up to a multiple of four."""
     size = len(matrix)
-    wanted = -(-size // 4) * 4
-    return np.pad(np.asarray(matrix), (0, wanted - size))
+    padded = -(-size // 4) * 4
+    return np.pad(np.asarray(matrix), (0, padded - size))
 
 
 def sweep(
@@ -52,20 +52,20 @@ def sweep(
     size, wide = len(whitening), len(matrix)
     totals, sums, products = np.zeros(3), np.zeros(wide), np.zeros((wide, wide))
     weights = np.ones(0) if prior is None else prior
-    _kernels().sweep_rows(values, weights, centre, matrix, exponent, totals, sums, products)
+    _load_kernels().sweep_rows(values, weights, centre, matrix, exponent, totals, sums, products)
     lower = np.tril(products[:size, :size])
     return totals, sums[:size], lower + np.tril(lower, -1).T
 
 
 def squared_distances(values: FloatArray, centre: FloatArray, whitening: FloatArray) -> FloatArray:
-    """Squared distances of rows."""
+    """Return the squared distances of rows."""
     distances = np.empty(len(values))
-    _kernels().measure_rows(values, centre, pad(whitening), distances)
+    _load_kernels().measure_rows(values, centre, pad(whitening), distances)
     return distances
 
 
 @cache
-def _kernels() -> Any:
+def _load_kernels() -> Any:
     """Load the compiled code, which takes a moment; None without Numba."""
     if find_spec("numba") is None:
         return None
@@ -73,7 +73,7 @@ def _kernels() -> Any:
         from eosparse.models import kernels
     except Exception as error:  # a Numba that does not fit this NumPy, no cache, ...
         warnings.warn(
-            f"Numba cannot be used ({error}): NumPy does the same, more slowly.",
+            f"Numba cannot be used ({error}). Falling back to NumPy, which is slower.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -12,9 +12,9 @@ in every step. With ``c = (1-λ)/(αD)`` the weights are ``w ∝ exp(-c·m/2)``,
 distance; on clean Gaussian data V tends to (1-c)Σ, so that **V / (1-c) is the consistent
 covariance**.
 
-θ lives in working coordinates, where its numbers are tame. A row is brought there by a shift and a
-scale. Both are taken into θ instead, so that a block of stored rows is not copied: it is centred,
-multiplied by the whitening matrix, and by its weights.
+θ is kept in working coordinates, where its numbers are of moderate size. A shift and a scale bring
+a row there. Both are applied to θ instead, so that a block of stored rows is not copied: it is
+centred, multiplied by the whitening matrix, and by its weights.
 """
 
 from __future__ import annotations
@@ -54,8 +54,12 @@ from eosparse.rows import (
     reduce_to_span,
 )
 
-# Columns this many spreads away from zero lose digits when θ is brought to them.
+# Columns farther from zero, in spreads, would lose more than 16 of 53 bits if θ is brought to them.
 _FAR_FROM_ZERO = 2.0**16
+# c = 1 is the collapse onto a point; 1/(1-c) has to stay finite.
+_LARGEST_COUPLING = 0.999
+# With a larger c, an extrapolation by 1/(1-c) would be longer than twenty steps.
+_LARGEST_RELAXED = 0.95
 _STRUCTURES: tuple[Structure, ...] = ("full", "diag", "spherical")
 # The square of a smaller mass would lose digits.
 _LEAST_MASS = 1e-140
@@ -126,7 +130,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         return (1 - self.amount) / (alpha * self.n_features)
 
     def alpha(self, coupling: float) -> float:
-        """Return the α that gives a wanted c."""
+        """Return the α that gives a value of c."""
         if coupling == 0.0:
             return float("inf")
         return (1 - self.amount) / (coupling * self.n_features)
@@ -148,7 +152,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         self,
         block: FloatArray,
         weights: FloatArray,
-        theta: Normal | None = None,  # noqa: ARG002  # the base class's signature
+        theta: Normal | None = None,  # noqa: ARG002  # signature of the base class
     ) -> Moments:
         """Return the weighted moments of the block, in working coordinates."""
         working = block if self.coordinates is None else self.coordinates(block)
@@ -212,8 +216,8 @@ class GaussianModel(TableModel[Normal, Moments]):
     def _bring_to_rows(self, theta: Normal) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Return θ's location and whitening matrix for rows as stored, and the rows' scale.
 
-        The whitening matrix of variances is the vector to divide by. None where rows must be
-        brought to θ instead, lest digits be lost: columns far from zero, or an ill-conditioned θ.
+        For variances, the whitening matrix is the vector to divide by. None if this would lose
+        digits, as for columns far from zero or an ill-conditioned θ: rows are brought to θ then.
         """
         coordinates = self.coordinates
         if coordinates is None or coordinates.basis is not None or not theta.is_well_conditioned:
@@ -230,7 +234,7 @@ class GaussianModel(TableModel[Normal, Moments]):
     ) -> Visit[Moments] | None:
         """Return summary and moments of a block in one sweep of compiled code.
 
-        None where that is not possible: the numbers need care, or no weight is large enough.
+        None if that would lose digits, or if all weights underflow.
         """
         frame = self._bring_to_rows(theta)
         if frame is None or theta.covariance.ndim == 1:
@@ -265,15 +269,15 @@ class GaussianModel(TableModel[Normal, Moments]):
         falls by what the θ-step gains at the old weights, and as much again for each further
         plain step that the extrapolated one stands for.
         """
-        c = min(self.coupling(alpha), 0.999)
+        c = min(self.coupling(alpha), _LARGEST_COUPLING)
         # The middle between the least and the largest eigenvalue of the law.
         crowded = (1 + float(np.sqrt(self.crowding))) ** 2 / 2
-        middle = min(c * (1 + self.crowding if self.crowding < 1 else crowded), 0.999)
+        middle = min(c * (1 + self.crowding if self.crowding < 1 else crowded), _LARGEST_COUPLING)
         move = move_covariance(before, after.covariance, 1 / (1 - middle))
         gap = before.whiten((after.location - before.location)[None, :])[0]
         gain = (1 - self.amount) * float(gap @ gap) + move.divergence
         fall = gain / (2 * self.n_features * (1 - middle))
-        if move.further is None or not 0.0 < c < 0.95:
+        if move.further is None or not 0.0 < c < _LARGEST_RELAXED:
             return Foresight(fall, None)
         location = before.location + (after.location - before.location) / (1 - c)
         return Foresight(fall, Normal(location, move.further))
@@ -302,7 +306,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         coordinates = choose_coordinates(sample)
         if self.covariance == "full":
             reduced = reduce_to_span(coordinates, MemoryRows(sample.values, sample.mass))
-            if reduced.basis is not None and not sample.is_whole:  # all rows are asked if need be
+            if reduced.basis is not None and not sample.is_whole:  # ask all rows
                 reduced = reduce_to_span(coordinates, sample.table)
             coordinates = reduced
         rank, n_rows = coordinates.rank, sample.n_rows
@@ -310,14 +314,15 @@ class GaussianModel(TableModel[Normal, Moments]):
             self,
             coordinates=coordinates,
             n_features=sample.values.shape[1],
+            # A covariance needs rank + 1 rows; a fit to few more is a collapse.
             smallest_size=min(1.5 * (rank + 1), n_rows / 4),
             crowding=covariance_parameters(self.covariance, rank) / n_rows,
             dimension=float(rank),
         )
         return model if self.covariance != "full" else choose_shrinkage(model, sample)
 
-    def path_range(self, alpha: float, n_features: int) -> tuple[float, float]:  # noqa: ARG002  # as other models'
-        """Return the α of almost equal weights, and that just above the collapse onto a point."""
+    def path_range(self, alpha: float, n_features: int) -> tuple[float, float]:  # noqa: ARG002  # signature of the base class
+        """Return an α with almost equal weights, and one just above the collapse onto a point."""
         lowest = self.alpha(1.0)
         return 200 * lowest, 1.02 * lowest
 
@@ -344,7 +349,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         """
         return max(self.amount, RANK_TOLERANCE**2) * self.target
 
-    def pull(self, result: Result[Normal], n_rows: float, rounding: float) -> Pull:  # noqa: ARG002  # as other models'
+    def pull(self, result: Result[Normal], n_rows: float, rounding: float) -> Pull:  # noqa: ARG002  # signature of the base class
         """Return how the weight of a training row depends on its distance, and moves the fit."""
         leverage = {
             "full": 1 - self.amount,
@@ -372,7 +377,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         if self.covariance == "full" and self.amount == 0.0:
             law = ScaledF.of_fit(len(result.theta.location), result.effective_size, coupling)
             return law.match_mean(mean, pull)
-        # The weights fall with m; what they do to the law of loo follows from the slope of m.
+        # The weights fall with m; their effect on left-out distances follows from the slope of m.
         slope = (1 - coupling) * (float(moments.mean[0]) / max(mean, 1e-300)) ** 2
         return FittedGamma.of_weighted(mean, variance, coupling / 2 * slope)
 

@@ -16,7 +16,7 @@ from eosparse.core import FloatArray, centre_and_spread, weighted_moments, weigh
 def guess_clean_rows(values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
     """Yield weights of rows that may be clean, each by another idea.
 
-    Rows carry prior weights: a weight of k equals the same row k times, zero its absence.
+    Rows have prior weights: a weight of k has the same effect as k copies of the row.
     """
     centre, spread = centre_and_spread(values, mass)
     scaled = (values - centre) / np.where(spread > 0, spread, 1.0)
@@ -35,7 +35,7 @@ def guess_clean_rows(values: FloatArray, mass: FloatArray) -> Iterator[FloatArra
 
 
 def _eigenvector_distances(scaled: FloatArray, bounded: FloatArray, mass: FloatArray) -> FloatArray:
-    """Distances from the median with robust spreads along the eigenvectors of a scatter."""
+    """Return distances from the median, with robust spreads along the eigenvectors of a scatter."""
     _, vectors = np.linalg.eigh(weighted_moments(bounded, mass, diagonal=False).scatter)
     rotated = scaled @ vectors
     centre, spread = centre_and_spread(rotated, mass)
@@ -45,7 +45,7 @@ def _eigenvector_distances(scaled: FloatArray, bounded: FloatArray, mass: FloatA
 
 
 def _kurtosis_splits(values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
-    """Larger parts of the rows split along directions of extreme kurtosis.
+    """Yield the larger parts of the rows, split along directions of extreme kurtosis.
 
     In whitened rows these directions do not depend on the units or on any linear map of the
     columns. The search starts from the extreme eigenvectors of E[|z|² z z'] and from the leading
@@ -71,7 +71,7 @@ def _kurtosis_splits(values: FloatArray, mass: FloatArray) -> Iterator[FloatArra
 def _extreme_kurtosis(
     white: FloatArray, share: FloatArray, directions: FloatArray, lowest: bool
 ) -> FloatArray:
-    """Fixed-point steps towards the lowest (or highest) kurtosis of a projection."""
+    """Take fixed-point steps towards the lowest (or highest) kurtosis of a projection."""
     for _ in range(8):
         projections = white @ directions
         squares = projections * projections

@@ -40,7 +40,7 @@ from eosparse.core import (
     weighted_moments,
     weighted_quantiles,
 )
-from eosparse.models.base import Attempt, Wanted
+from eosparse.models.base import Attempt, Request
 from eosparse.models.efficiency import (
     coupling_for_efficiency,
     covariance_parameters,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 AUTO_EFFICIENCY = 0.7
 _BOLD_EFFICIENCY = 0.4
 _BOLDER_EFFICIENCIES = (0.55, _BOLD_EFFICIENCY, 0.2)
-# How often "auto" may double alpha to escape a collapse.
+# How often "auto" may double alpha to escape a collapse: up to 32 times the first value.
 _MOST_RELAXATIONS = 5
 # "auto" shrinkage of data whose bulk satisfies an exact relation, so that no other fit exists.
 _FALLBACK_SHRINKAGE = 0.1
@@ -68,9 +68,11 @@ _FALLBACK_SHRINKAGE = 0.1
 _SMALL_SAMPLE = 2**16
 # Refits after which concentrating hardly changes a fit.
 _CONCENTRATION_STEPS = 3
-# Distinct starts that are followed, and rounds of peeling.
+# Distinct starts that are followed, and rounds of peeling: each costs alternations on the sample.
 _MOST_ENDS = 6
 _MOST_PEELINGS = 3
+# Peeling ends when less than this part of the rows is left: too few for a majority.
+_LEAST_POOL = 0.4
 # Determinants that differ by less than this per column do not decide between two ends.
 _EQUAL_LOG_DET = 0.02
 # A group that hides is at least this part of the rows.
@@ -78,17 +80,17 @@ _LEAST_GROUP = 0.1
 
 
 def propose_attempts(
-    model: GaussianModel, sample: Sample, wanted: Wanted
+    model: GaussianModel, sample: Sample, request: Request
 ) -> Iterator[Attempt[Normal]]:
     """Yield ways to fit all rows, best first; each is tried if those before collapse."""
-    choice = _Choice(model, sample, wanted)
+    choice = _Choice(model, sample, request)
     coupling = choice.first_coupling()
-    # A collapse without shrinkage is met by shrinkage; one in spite of it by a larger alpha.
-    may_relax = wanted.is_alpha_open and (model.amount > 0 or model.covariance != "full")
+    # Shrinkage is the remedy for a collapse without it, a larger alpha for one in spite of it.
+    may_relax = request.is_alpha_open and (model.amount > 0 or model.covariance != "full")
     for relaxation in range(_MOST_RELAXATIONS if may_relax else 0):
         with suppress(CollapseError):
             yield from choice.attempt(coupling / 2**relaxation)
-    is_open = wanted.is_alpha_open and model.covariance == "full" and model.amount == 0.0
+    is_open = request.is_alpha_open and model.covariance == "full" and model.amount == 0.0
     is_open &= model.shrinkage == "auto"
     try:
         yield from choice.attempt(coupling / 2 ** (_MOST_RELAXATIONS if may_relax else 0))
@@ -106,7 +108,7 @@ def propose_attempts(
         )
         # A robust start would look for the exact relation again.
         milder = choose_shrinkage(replace(model, shrinkage=_FALLBACK_SHRINKAGE), sample)
-        yield from propose_attempts(milder, sample, replace(wanted, searches=False))
+        yield from propose_attempts(milder, sample, replace(request, searches=False))
 
 
 @dataclass(frozen=True)
@@ -115,11 +117,11 @@ class _Choice:
 
     model: GaussianModel
     sample: Sample
-    wanted: Wanted
+    request: Request
 
     def first_coupling(self) -> float:
         """Return the c that was asked for, or the one that "auto" begins with."""
-        model, alpha = self.model, self.wanted.alpha
+        model, alpha = self.model, self.request.alpha
         if alpha != "auto":
             if alpha <= model.alpha(1.0):
                 raise CollapseError(
@@ -127,8 +129,8 @@ class _Choice:
                     "covariance collapses onto a point. Use a larger alpha."
                 )
             return model.coupling(alpha)
-        if self.wanted.efficiency is not None:
-            return coupling_for_efficiency(self.wanted.efficiency, model.dimension)
+        if self.request.efficiency is not None:
+            return coupling_for_efficiency(self.request.efficiency, model.dimension)
         asked = coupling_for_efficiency(AUTO_EFFICIENCY, model.dimension)
         return min(asked, self._largest_stable(self.sample.n_rows))
 
@@ -143,9 +145,9 @@ class _Choice:
 
     def attempt(self, coupling: float) -> Iterator[Attempt[Normal]]:
         """Yield the attempts at a value of c: bolder ones first, if there are any."""
-        model, asked = self.model, self.wanted.alpha
+        model, asked = self.model, self.request.alpha
         alpha = model.alpha(coupling) if asked == "auto" else asked
-        if not self.wanted.searches:
+        if not self.request.searches:
             yield Attempt(model, alpha)
             return
         assert model.coordinates is not None
@@ -182,14 +184,15 @@ class _Choice:
             yield Attempt(model, alpha, Normal(theta.location, theta.covariance * factor))
 
     def _find_bolder(self, search: StartSearch, found: Candidate | None) -> Candidate | None:
-        """Look with a smaller alpha, if that is open, for what a larger one cannot separate.
+        """Look for groups that only a smaller alpha separates, if alpha is open.
 
         If only a minority was found, a majority that holds together at a smaller alpha is better.
         If a majority was found, a group may hide in it; with enough rows one can tell.
         """
-        if not self.wanted.is_alpha_open or self.model.amount > 0.0:
+        if not self.request.is_alpha_open or self.model.amount > 0.0:
             return None
         size, rank = float(search.mass.sum()), search.values.shape[1]
+        # Closer to the bound than usual: if it collapses, the first solution remains.
         stable = self._largest_stable(size, safety=1.3)
         bolder = {
             efficiency: min(coupling_for_efficiency(efficiency, self.model.dimension), stable)
@@ -253,18 +256,18 @@ class StartSearch:
     def best(self, alpha: float) -> Candidate | None:
         """Return the best admitted end, else the one that holds most rows, else None."""
         found = self.ends(alpha)
-        pool, fresh = self.mass, found
+        pool, fresh, least = self.mass, found, _LEAST_POOL * self.mass.sum()
         for _ in range(_MOST_PEELINGS):
             minorities = [c.inside for c in fresh if not c.is_majority]
             peeled = pool * ~np.any(minorities, axis=0) if minorities else pool
-            if not minorities or peeled.sum() < 0.4 * self.mass.sum() or np.all(peeled == pool):
+            if not minorities or peeled.sum() < least or np.all(peeled == pool):
                 break
             pool, fresh = peeled, self.ends(alpha, self._find_starts(peeled))
             found = found + fresh
         minority = [candidate for candidate in found if not candidate.is_majority]
         for candidate in _order_by_preference(found):
             if candidate.is_majority:
-                # A slow passage may look like an end: go on, and see whether it holds.
+                # Slow progress may look like an end: continue, and see whether it holds.
                 end = self.end(alpha, candidate.result.theta, tol=1e-12, max_iter=500)
                 if end is not None and end.is_majority:
                     return end
@@ -326,7 +329,7 @@ class StartSearch:
         wrong. It is left so: the alternation widens a narrow start, but outliers that a wide one
         lets in may stay.
         """
-        # Without shrinkage a fit needs more rows than columns; this many break down last.
+        # Without shrinkage a fit needs more rows than columns. This size breaks down last.
         spare = self.values.shape[1] + 1 if self.model.amount == 0 else 1
         half = 0.5 * (self.mass.sum() + spare)
         share = min(half / pool.sum(), 1.0)

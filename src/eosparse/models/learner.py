@@ -71,7 +71,7 @@ class LearnerModel(ErrorModel[IntArray, Fit, RowWeights]):
 
     Examples
     --------
-    A weighted mean as the learner: the row far away loses its weight.
+    A weighted mean as the learner: the row that is far away loses its weight.
 
     >>> import numpy as np
     >>> from eosparse.core import alternate
@@ -99,7 +99,7 @@ class LearnerModel(ErrorModel[IntArray, Fit, RowWeights]):
         self,
         block: IntArray,
         weights: FloatArray,
-        theta: Fit | None = None,  # noqa: ARG002  # the protocol's signature
+        theta: Fit | None = None,  # noqa: ARG002  # signature of the base class
     ) -> RowWeights:
         """Return the weights themselves: a learner needs all of them at once."""
         return RowWeights(block, weights)

@@ -6,6 +6,7 @@ import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, weighted_quantiles
 
+# Weiszfeld's iteration usually stops earlier; the median only has to be near the middle.
 _STEPS_TO_MEDIAN = 100
 
 
@@ -13,6 +14,12 @@ def squared_distances(block: FloatArray, centres: FloatArray) -> FloatArray:
     """Return the squared distance of each row to each centre.
 
     From differences: expanding the square would lose the digits of tight clusters far apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> squared_distances(np.array([[0.0], [3.0]]), np.array([[1.0], [5.0]])).tolist()
+    [[1.0, 25.0], [4.0, 4.0]]
     """
     distances = np.empty((len(block), len(centres)))
     for k, centre in enumerate(centres):
@@ -23,7 +30,7 @@ def squared_distances(block: FloatArray, centres: FloatArray) -> FloatArray:
 def squared_norms(gaps: FloatArray) -> FloatArray:
     """Return the squared length of each row; one too large for a float is the largest float.
 
-    Such a row has no weight, so that no more need be known of it.
+    Such a row has no weight, so its exact distance does not matter.
     """
     with np.errstate(over="ignore"):
         squares: FloatArray = np.einsum("ij,ij->i", gaps, gaps)
@@ -37,7 +44,7 @@ def nearest_half(values: FloatArray, mass: FloatArray) -> BoolArray:
 
 
 def spatial_median(values: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return the point with the smallest sum of distances to the rows, nearly (Weiszfeld).
+    """Return, approximately, the point with the smallest sum of distances to the rows (Weiszfeld).
 
     Examples
     --------
@@ -52,7 +59,7 @@ def spatial_median(values: FloatArray, mass: FloatArray) -> FloatArray:
         typical = float(weighted_quantiles(distances, mass, (0.5,))[0])
         if typical == 0.0:
             return point
-        # A row on the point itself would stop the iteration; this rounds the cone's tip.
+        # A row at the point itself would stop the iteration: the distance is rounded off near zero.
         pull = mass / np.hypot(distances, 1e-3 * typical)
         moved: FloatArray = pull @ values / pull.sum()
         if np.abs(moved - point).max() <= 1e-9 * typical:

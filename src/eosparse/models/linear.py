@@ -23,6 +23,7 @@ from eosparse.rows import Sample
 _CONSTANT = 1e-13
 # Eigenvalues of a correlation matrix below this, relative to the largest, are rounding.
 _DEPENDENT = 1e-13
+# Enough for residuals that only have to rank the rows.
 _REWEIGHTINGS = 50
 # Rows farther out have squares that may overflow.
 _FARTHEST = 1e130
@@ -30,7 +31,15 @@ _FARTHEST = 1e130
 
 @dataclass(frozen=True)
 class Line:
-    """Coefficients and intercept of a linear function."""
+    """Coefficients and intercept of a linear function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.models import Line
+    >>> Line(np.array([2.0]), 1.0).predict(np.array([[3.0]])).tolist()
+    [7.0]
+    """
 
     coefficients: FloatArray
     intercept: float
@@ -87,16 +96,16 @@ class LinearModel(TableModel[Line, Moments]):
         self,
         block: FloatArray,
         weights: FloatArray,
-        theta: Line | None = None,  # noqa: ARG002  # the protocol's signature
+        theta: Line | None = None,  # noqa: ARG002  # signature of the base class
     ) -> Moments:
         """Return the weighted moments of the joint table, the target last."""
         joint = block if self.target == -1 else np.column_stack(self._split(block))
         return weighted_moments(joint, weights, diagonal=False)
 
     def solve(self, statistics: Moments) -> Line:
-        """Return least squares; where columns depend on each other, the shortest solution.
+        """Return least squares; if columns depend on each other, the shortest solution.
 
-        In columns scaled to unit spread, so that their units do not decide which are dependent.
+        Columns are scaled to unit spread, so that their units do not decide which are dependent.
         """
         scatter, mean = statistics.scatter, statistics.mean
         spread = np.sqrt(np.diag(scatter)[:-1])
@@ -119,9 +128,9 @@ class LinearModel(TableModel[Line, Moments]):
         return self
 
     def starts(self, sample: Sample) -> Iterator[Line]:
-        """Yield least squares of all rows, of the half nearest to a plane, of the central half.
+        """Yield least-squares fits to all rows, the half nearest to a plane, and the central half.
 
-        That plane has the least absolute residuals: almost half of the targets may be wrong. In
+        The plane has the least absolute residuals, which tolerates almost half of wrong targets. In
         the central half, no row is far out in x.
         """
         values, mass = sample.values, sample.mass
@@ -133,15 +142,15 @@ class LinearModel(TableModel[Line, Moments]):
         for chosen in (mass > 0, near & (mass > 0), nearest_half(x, mass) & (mass > 0)):
             yield self.solve(self.statistics(values[chosen], mass[chosen]))
 
-    def n_directions(self, n_features: int) -> int:  # noqa: ARG002  # as other models'
-        """Rows scatter in the direction of the target."""
+    def n_directions(self, n_features: int) -> int:  # noqa: ARG002  # signature of the base class
+        """Return 1: rows scatter in the direction of the target."""
         return 1
 
     def n_determining(self, n_features: int) -> int:
-        """As many rows as coefficients have a plane through them."""
+        """Return the number of coefficients: a plane can pass through as many rows."""
         return n_features
 
-    def deviations(self, block: FloatArray, theta: Line, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
+    def deviations(self, block: FloatArray, theta: Line, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the residual, which is the target's: other columns have none."""
         x, y = self._split(block)
         deviations = np.zeros(block.shape)
@@ -150,7 +159,7 @@ class LinearModel(TableModel[Line, Moments]):
 
 
 def least_absolute_residuals(x: FloatArray, y: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return the absolute residuals of the plane that makes their sum least, by reweighting.
+    """Return the absolute residuals of the plane that minimises their sum, by reweighting.
 
     Examples
     --------

@@ -48,7 +48,17 @@ from eosparse.rows import Sample, Table, take_sample
 
 @dataclass(frozen=True)
 class Mixture:
-    """Shares of some components, which sum to one, and the components."""
+    """Shares of some components, which sum to one, and the components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.models import Mixture, Normal
+    >>> parts = (Normal(np.zeros(1), np.eye(1)), Normal(np.full(1, 9.0), np.eye(1)))
+    >>> mixture = Mixture(np.array([0.5, 0.5]), parts)
+    >>> mixture.responsibilities(np.array([[1.0], [8.0]])).round(3).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
 
     shares: FloatArray
     components: tuple[Normal, ...]
@@ -76,7 +86,7 @@ class Mixture:
     def responsibilities(self, values: FloatArray) -> FloatArray:
         """Return the chance of each component, given the row."""
         logs = self.log_densities(values)
-        logs[np.isneginf(logs).all(axis=1)] = 0.0  # out of range, and as far from all of them
+        logs[np.isneginf(logs).all(axis=1)] = 0.0  # too far out to tell the components apart
         chances: FloatArray = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
         return chances
 
@@ -92,7 +102,7 @@ class MixtureMoments:
     parts: tuple[Moments, ...]
 
     def scale(self, factor: float) -> MixtureMoments:
-        """Return the moments had every weight been multiplied by `factor`."""
+        """Return the moments as if every weight had been multiplied by `factor`."""
         return MixtureMoments(self.before, tuple(part.scale(factor) for part in self.parts))
 
     def __add__(self, other: MixtureMoments) -> MixtureMoments:
@@ -107,13 +117,13 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
     Attributes
     ----------
     n_components : int or None
-        K, for the starts; None is 3, or one per twenty rows if that is fewer.
+        K, for the starts; None means 3, or one per twenty rows if that is fewer.
     pseudo_mass : float or None
         β, relative to a weight of one for all rows. `complete` replaces None by the mass of D + 1
-        rows, as many as determine a covariance, with the variance of rows around the nearest of K
-        centres; without `complete`, None is 0.
+        rows, as many as determine a covariance. Without `complete`, None means 0.
     target : float
-        τ, the variance of the pseudo-rows.
+        τ, the variance of the pseudo-rows. If `pseudo_mass` is None, `complete` replaces it by the
+        variance of rows around the nearest of K centres.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
 
@@ -144,7 +154,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         return np.minimum(errors, np.finfo(np.float64).max, out=errors)
 
     def peak_errors(self, theta: Mixture) -> FloatArray:
-        """Return the error in the middle of each component, had the others no density there."""
+        """Return the error in the middle of each component, if the others had no density there."""
         n_features = theta.locations.shape[1]
         log_dets = np.array([part.log_det for part in theta.components])
         with np.errstate(divide="ignore"):  # a component without rows
@@ -190,7 +200,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
             raise ValueError(
                 f"n_components={n_components} is more than the n_samples={n_present:g} rows."
             )
-        # Pseudo-rows keep covariances regular that too few rows determine; as for one Gaussian.
+        # Pseudo-rows would keep a collapsed covariance regular; the bound is that of one Gaussian.
         least = min(1.5 * (values.shape[1] + 1), n_rows / 4)
         model = replace(
             self, n_components=n_components, smallest_size=max(self.smallest_size, least)
@@ -198,7 +208,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         if self.pseudo_mass is not None:
             return model
         spreads = [_spread(start, values, mass) for start in model._centres(values, mass)]
-        # With fewer, splitting a cluster in twenty columns pays more than telling two apart.
+        # With less, splitting one cluster in twenty columns would pay more than separating two.
         pseudo_mass = (values.shape[1] + 1) / n_rows
         return replace(model, pseudo_mass=pseudo_mass, target=min(spreads))
 
@@ -208,6 +218,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         if self.pseudo_mass is not None:
             check_number("pseudo_mass", self.pseudo_mass, "[0, inf)")
         if self.n_components is None:
+            # Half as many per row as clusters: a covariance needs more rows than a mean.
             return int(min(3, max(n_rows // 20, 1)))
         check_whole("n_components", self.n_components, 1)
         return self.n_components
@@ -231,7 +242,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
             yield Mixture(shares, tuple(Normal(centre, ball) for centre in centres))
 
     def natural_alpha(self, efficiency: float, n_rows: float, n_features: int) -> float:
-        """Return α for an efficiency of the locations, or where half of the rows hold K fits up."""
+        """Return α for an efficiency, or a larger one at which half of the rows support K fits."""
         n_components = self.n_components or 1
         parameters = covariance_parameters("full", n_features)
         stable = largest_stable_coupling(parameters, n_rows / 2 / n_components)
@@ -262,7 +273,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         shared = theta.responsibilities(values).T @ weights
         return bool((shared > values.shape[1]).all())
 
-    def deviations(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
+    def deviations(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the standardised deviation of each row from its most probable component.
 
         By the symmetric root of the covariance, the closest to the columns.
@@ -285,7 +296,7 @@ def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
     median = float(weighted_quantiles(nearest, mass, (0.5,))[0])
     if median > rounding:
         return median / chi_squared_quantile(0.5, values.shape[1])
-    # Where most rows are tied, the mean; where all are, anything.
+    # If most rows are tied, take the mean; if all are, any value will do.
     mean = float(mass[within] @ nearest[within] / mass.sum())
     return mean / values.shape[1] if mean > rounding else 1.0
 

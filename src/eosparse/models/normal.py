@@ -23,7 +23,15 @@ _LEAST_PRECISION = 0.1
 
 @dataclass(frozen=True)
 class Normal:
-    """Location and covariance: a matrix, or a vector of variances."""
+    """Location and covariance: a matrix, or a vector of variances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.models import Normal
+    >>> Normal(np.zeros(2), np.diag([1.0, 4.0])).mahalanobis(np.array([[1.0, 2.0]])).tolist()
+    [2.0]
+    """
 
     location: FloatArray
     covariance: FloatArray
@@ -72,7 +80,7 @@ class Normal:
         return bool(reciprocal > 1e-4)
 
     def whiten(self, centred: FloatArray) -> FloatArray:
-        """Coordinates in which the covariance is the identity.
+        """Return coordinates in which the covariance is the identity.
 
         By substitution, except where the factor's condition is below 1e4: there a product with
         its inverse is as good (it loses at most four of sixteen digits) and several times faster.
@@ -85,7 +93,7 @@ class Normal:
         return _substitute(self.factor, centred.T).T
 
     def mahalanobis(self, values: FloatArray) -> FloatArray:
-        """Squared Mahalanobis distance of each row."""
+        """Return the squared Mahalanobis distance of each row."""
         white = self.whiten(values - self.location)
         lengths: FloatArray = np.einsum("ij,ij->i", white, white)
         return lengths
@@ -93,8 +101,8 @@ class Normal:
     def is_like(self, other: Normal) -> bool:
         """Whether two fits are so close that the alternation would bring them together.
 
-        Their divergence is that of Kullback and Leibler, both ways: a determinant does not tell a
-        fit that holds a small cluster from one that holds a few rows more elsewhere.
+        By their symmetric Kullback-Leibler divergence too: determinants alone do not distinguish a
+        fit that holds a small cluster from one that holds a few more rows elsewhere.
         """
         size, divergence = len(self.location), 0.0
         if abs(self.log_det - other.log_det) > _EQUAL_LOG_DET * size:
@@ -122,10 +130,10 @@ def _substitute(factor: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
-    """Multiply rows by the transpose of a lower triangular matrix; columns lie one after another.
+    """Multiply rows by the transpose of a lower triangular matrix; the result is column by column.
 
-    In strips, which leave out most of the zeros. BLAS has a routine for it, but SciPy's keeps other
-    threads waiting.
+    In strips, which leave out most of the zeros. BLAS has a routine for it, but SciPy's wrapper
+    blocks other threads.
     """
     size = len(lower)
     if size < 2 * _STRIP:
@@ -139,11 +147,12 @@ def times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Move:
-    """A step of the covariance: its size, and where `factor` times as far would have led.
+    """A step of the covariance: its size, and the end of a longer step in the same direction.
 
-    The size is ``tr R - D - log det R``, twice Kullback and Leibler's divergence, where R is the
-    new covariance in coordinates in which the old one is the identity: no inverse there is
-    ill-conditioned. The way led along the inverse covariance; None if it left the positive ones.
+    The size is ``tr R - D - log det R``, twice the Kullback-Leibler divergence, where R is the new
+    covariance in coordinates in which the old one is the identity: no inverse there is
+    ill-conditioned. The longer step is taken along the inverse covariance; None if its end is not
+    positive definite.
     """
 
     divergence: float
@@ -151,7 +160,7 @@ class Move:
 
 
 def move_covariance(before: Normal, after: FloatArray, factor: float) -> Move:
-    """Return the step from one covariance to another, and where `factor` times as far leads."""
+    """Return the step from one covariance to another, and the end of one `factor` times as long."""
     if after.ndim == 1:
         return _move_variances(before.covariance, after, factor)
     seen = _substitute(before.factor, _substitute(before.factor, after).T)

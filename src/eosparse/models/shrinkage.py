@@ -21,7 +21,7 @@ _MOST_SHRINKAGE = 0.99
 
 
 def choose_shrinkage(model: GaussianModel, sample: Sample) -> GaussianModel:
-    """Return a model with the shrinkage that was asked for, or that the number of rows asks for."""
+    """Return a model with the requested shrinkage, or with one that suits the number of rows."""
     assert model.coordinates is not None
     rank, n_features = int(model.dimension), model.n_features
     is_crowded = sample.n_rows < ROWS_PER_COLUMN * rank
@@ -51,10 +51,10 @@ def bounded_scatter(working: FloatArray, mass: FloatArray) -> tuple[FloatArray, 
 
 
 def oas_shrinkage(scatter: FloatArray, n_features: int, effective_size: float) -> float:
-    """Oracle-approximating shrinkage towards a multiple of the identity, for weighted rows.
+    """Return the oracle-approximating shrinkage towards a multiple of the identity.
 
-    The formula of Chen, Wiesel, Eldar and Hero (2010) with Kish's effective size in place of the
-    number of rows.
+    By the formula of Chen, Wiesel, Eldar and Hero (2010), with Kish's effective size of weighted
+    rows in place of their number.
 
     Parameters
     ----------
@@ -69,6 +69,13 @@ def oas_shrinkage(scatter: FloatArray, n_features: int, effective_size: float) -
     -------
     float
         λ in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.models import oas_shrinkage
+    >>> round(oas_shrinkage(np.diag([4.0, 1.0]), n_features=2, effective_size=20.0), 3)
+    0.278
     """
     trace, squares = float(np.trace(scatter)), float(np.square(scatter).sum())
     spread = squares - trace**2 / n_features
@@ -79,9 +86,15 @@ def oas_shrinkage(scatter: FloatArray, n_features: int, effective_size: float) -
 
 
 def effective_dimension(scatter: FloatArray, n_features: int, shrinkage: float) -> float:
-    """Number of directions along which a shrunk covariance follows the rows.
+    """Return the number of directions along which a shrunk covariance follows the rows.
 
     With ρ_i the part of the i-th variance that comes from the rows, it is (Σ ρ)² / Σ ρ².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(effective_dimension(np.diag([4.0, 1.0, 0.0]), n_features=3, shrinkage=0.5), 2)
+    1.83
     """
     variances = np.maximum(np.linalg.eigvalsh(scatter), 0.0)
     followed = (1 - shrinkage) * variances

@@ -92,7 +92,7 @@ class BoxSums:
     squares: FloatArray
 
     def scale(self, factor: float) -> BoxSums:
-        """Return the sums had every weight been multiplied by `factor`."""
+        """Return the sums as if every weight had been multiplied by `factor`."""
         return BoxSums(
             self.mass * factor, self.sums * factor, self.counts * factor, self.squares * factor
         )
@@ -221,7 +221,7 @@ class LabelCounts:
     counts: FloatArray
 
     def scale(self, factor: float) -> LabelCounts:
-        """Return the counts had every weight been multiplied by `factor`."""
+        """Return the counts as if every weight had been multiplied by `factor`."""
         return LabelCounts(self.counts * factor)
 
     def __add__(self, other: LabelCounts) -> LabelCounts:
@@ -276,7 +276,7 @@ class BoxLabelModel(ErrorModel[Labelled, FloatArray, LabelCounts]):
         self,
         block: Labelled,
         weights: FloatArray,
-        theta: FloatArray | None = None,  # noqa: ARG002  # the protocol's signature
+        theta: FloatArray | None = None,  # noqa: ARG002  # signature of the base class
     ) -> LabelCounts:
         """Return the weight of each class in each box."""
         weighted = block.values * weights[:, None]

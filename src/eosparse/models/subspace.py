@@ -22,7 +22,18 @@ from eosparse.rows import Sample
 
 @dataclass(frozen=True)
 class Plane:
-    """An affine subspace: a point, orthonormal directions (q × D), and the variances along them."""
+    """An affine subspace: a point, orthonormal directions (q × D), and the variances along them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.models import Plane
+    >>> axis = Plane(np.zeros(2), np.array([[1.0, 0.0]]), np.ones(1))
+    >>> axis.coordinates(np.array([[3.0, 4.0]])).tolist()
+    [[3.0]]
+    >>> axis.residuals(np.array([[3.0, 4.0]])).tolist()
+    [[0.0, 4.0]]
+    """
 
     location: FloatArray
     components: FloatArray
@@ -33,7 +44,7 @@ class Plane:
         return (values - self.location) @ self.components.T
 
     def residuals(self, values: FloatArray) -> FloatArray:
-        """Return what of each row lies off the subspace."""
+        """Return the part of each row that lies off the subspace."""
         centred = values - self.location
         centred -= (centred @ self.components.T) @ self.components
         return centred
@@ -46,7 +57,7 @@ class SubspaceModel(TableModel[Plane, Moments]):
     Attributes
     ----------
     n_components : int or None
-        q, the dimension of the subspace; from 0 (a point) to the number of columns. None is the
+        q, the dimension of the subspace; from 0 (a point) to the number of columns. None means the
         number of eigenvalues above their mean (Kaiser's rule), in the central half of the rows.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
@@ -79,7 +90,7 @@ class SubspaceModel(TableModel[Plane, Moments]):
         self,
         block: FloatArray,
         weights: FloatArray,
-        theta: Plane | None = None,  # noqa: ARG002  # the protocol's signature
+        theta: Plane | None = None,  # noqa: ARG002  # signature of the base class
     ) -> Moments:
         """Return the weighted moments of the block."""
         return weighted_moments(block, weights, diagonal=False)
@@ -96,7 +107,7 @@ class SubspaceModel(TableModel[Plane, Moments]):
         chosen = (size - n_components, size - 1)
         variances, directions = eigh(statistics.scatter, subset_by_index=chosen)
         components = directions.T[::-1].copy()
-        # The sign of an eigenvector is arbitrary: the largest entry shall be positive.
+        # The sign of an eigenvector is arbitrary: make the largest entry positive.
         largest = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
         components *= np.where(largest < 0, -1.0, 1.0)[:, None]
         return Plane(statistics.mean, components, np.maximum(variances[::-1], 0.0))
@@ -123,10 +134,10 @@ class SubspaceModel(TableModel[Plane, Moments]):
         return replace(self, n_components=min(max(above, 1), max(values.shape[1] - 1, 1)))
 
     def starts(self, sample: Sample) -> Iterator[Plane]:
-        """Yield guesses: the classical subspace, the spherical one, that of the central half.
+        """Yield the classical subspace, the spherical one, and that of the central half.
 
-        In the spherical one, of the directions from the spatial median to the rows, no row counts
-        more than another. All turn with the rows, and a row of mass k counts as k rows.
+        The spherical one fits the directions from the spatial median to the rows, in which no row
+        counts more than another. All rotate with the rows, and a row of mass k counts as k rows.
         """
         values, mass = sample.values, sample.mass
         middle = spatial_median(values, mass)
@@ -141,25 +152,25 @@ class SubspaceModel(TableModel[Plane, Moments]):
         yield self.solve(self.statistics(values[near], mass[near]))
 
     def n_directions(self, n_features: int) -> int:
-        """Rows scatter in the directions off the subspace."""
+        """Return the number of directions off the subspace, in which rows scatter."""
         return max(n_features - self._check_size(n_features), 1)
 
     def n_determining(self, n_features: int) -> int:
-        """Return q + 1: as many rows have a subspace through them."""
+        """Return q + 1: a subspace can pass through as many rows."""
         return self._check_size(n_features) + 1
 
     def volume(self, theta: Plane, mean_error: float) -> float:
         """Return the log-determinant of the rows: of λ_i within the subspace, of σ² off it.
 
-        A tight group of outliers off the subspace lowers the objective of one that turns to it and
-        gives up its weakest direction: from 0.15 of the rows on if λ = 9σ² in seven directions. But
-        it lies apart within the turned one, whose determinant is therefore larger.
+        A tight group of outliers can lower the objective of a subspace that turns towards it and
+        gives up its weakest direction: with λ = 9σ² in seven directions, 15 % of the rows are
+        enough. But the group lies apart within the turned subspace, whose determinant is larger.
         """
         n_off = len(theta.location) - len(theta.variances)
         noise = max(mean_error / max(n_off, 1), 1e-290)
         return float(np.log(np.maximum(theta.variances, noise)).sum() + n_off * np.log(noise))
 
-    def deviations(self, block: FloatArray, theta: Plane, alpha: float) -> FloatArray:  # noqa: ARG002  # as other models'
+    def deviations(self, block: FloatArray, theta: Plane, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the part of each row that lies off the subspace."""
         return theta.residuals(block)
 

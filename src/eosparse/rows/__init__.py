@@ -11,10 +11,10 @@ from eosparse.rows.coordinates import (
 )
 from eosparse.rows.files import FileRows, open_rows
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
-from eosparse.rows.memory import MemoryRows, block_slices
+from eosparse.rows.memory import MemoryRows
 from eosparse.rows.parallel import map_parallel, single_threaded_blas
 from eosparse.rows.sample import Sample, spread_out, take_sample
-from eosparse.rows.table import Chain, Table, as_float64, as_stored
+from eosparse.rows.table import Chain, Table, as_float64
 
 # Storages other than memory, asked in turn whether they accept what a user passes as X.
 STORAGES = (FileRows, DaskRows)
@@ -32,8 +32,6 @@ __all__ = [
     "Sample",
     "Table",
     "as_float64",
-    "as_stored",
-    "block_slices",
     "bound_columns",
     "check_rows_differ",
     "choose_coordinates",

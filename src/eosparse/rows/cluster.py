@@ -1,8 +1,8 @@
 """Rows on a cluster: Dask arrays and data frames.
 
-A pass over the rows is one graph: every partition is folded where it lies, the statistics are
+A pass over the rows is one graph: every partition is folded where it is stored, the statistics are
 merged in a tree, and one small result comes back. Only statistics travel (and, once, two samples),
-and a partition that is lost with its worker is made again from its recipe.
+and Dask recomputes a partition that is lost with its worker.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from eosparse.rows.parallel import single_threaded_blas
 from eosparse.rows.table import Chain, Table, as_stored
 
 Part = TypeVar("Part", bound=Mergeable)
-# Parts merged by one task.
+# Statistics merged by one task: few, since each may be a matrix of columns by columns.
 _MERGED_AT_ONCE = 8
 
 
-def _dask() -> Any:
-    """Return Dask, or say how to get it."""
+def _import_dask() -> Any:
+    """Import Dask, or name the extra that installs it."""
     try:
         import dask
     except ImportError as error:
@@ -41,7 +41,7 @@ def _is_frame(X: Any) -> bool:
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known of a partition: rows, rows that count, and their mass."""
+    """Counts of a partition: rows, rows that count, and their mass."""
 
     n_rows: int
     n_present: int
@@ -104,8 +104,8 @@ class DaskRows(Table):
 
     @cached_property
     def surveys(self) -> list[Survey]:
-        """Sizes of the partitions, whose values are checked at the same time."""
-        dask = _dask()
+        """Counts of the partitions; their values are checked at the same time."""
+        dask = _import_dask()
         asked = [
             dask.delayed(_survey)(part, prior, number, self.columns)
             for number, (part, prior) in enumerate(self._parts)
@@ -130,8 +130,8 @@ class DaskRows(Table):
         return list(zip(parts, priors, strict=True))
 
     def fold(self, kernel: Callable[[FloatArray, FloatArray | None], Part]) -> Part:
-        """Fold every partition where it lies and merge in a tree: one synchronisation."""
-        dask = _dask()
+        """Fold every partition where it is stored and merge in a tree: one synchronisation."""
+        dask = _import_dask()
         # One copy of the kernel, with θ in it, for all partitions.
         shared = dask.delayed((kernel, self.prepare), pure=False)
         layer = [dask.delayed(_fold_part)(shared, part, prior) for part, prior in self._parts]
@@ -176,7 +176,7 @@ class DaskRows(Table):
 
     def take(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return some of the rows that count, by their number among these, with prior weights."""
-        dask = _dask()
+        dask = _import_dask()
         asked, seen = [], 0
         for survey, (part, prior) in zip(self.surveys, self._parts, strict=True):
             low, high = np.searchsorted(numbers, (seen, seen + survey.n_present))

@@ -14,13 +14,13 @@ from eosparse.core import FloatArray, centre_and_spread, weighted_moments
 from eosparse.rows.sample import Sample
 from eosparse.rows.table import Table
 
-# Beyond this many spreads a row is as far as can be; its square still fits a float.
+# Rows are clipped at this many spreads, whose square still fits a float.
 _FARTHEST = 1e60
-# Values beyond this many spreads do not widen a column's scale further.
+# Values beyond this many spreads, farther than most heavy tails, do not widen a column's scale.
 _WINSOR = 30.0
 # Squares of the columns must fit a float.
 _LARGEST_SCALE = 1e150
-# Bounded columns go no farther than this many standard deviations.
+# Bounded columns reach no farther than this many standard deviations: far, but not dominant.
 _BOUND = 3.0
 # Singular values below this part of the largest are rounding.
 _RANK_TOLERANCE = 1e-7
@@ -37,7 +37,15 @@ class Coordinates:
     scale : array of shape (n_features,)
         Bounded standard deviation of each column; 1 for a constant column.
     basis : array of shape (n_features, rank) or None
-        Orthonormal directions that the scaled rows span; None where they span all.
+        Orthonormal directions that the scaled rows span; None if they span all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import Coordinates
+    >>> metres = Coordinates(origin=np.array([100.0]), scale=np.array([10.0]))
+    >>> metres(np.array([[120.0]])).tolist(), metres.location(np.array([2.0])).tolist()
+    ([[2.0]], [120.0])
     """
 
     origin: FloatArray
@@ -67,12 +75,12 @@ class Coordinates:
         return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled)
 
     def __call__(self, values: FloatArray) -> FloatArray:
-        """Working coordinates of rows."""
+        """Return the working coordinates of rows."""
         scaled = self.standardise(values)
         return scaled if self.basis is None else scaled @ self.basis
 
     def off_span(self, values: FloatArray) -> FloatArray:
-        """Squared length of what the basis does not reach."""
+        """Return the squared length of the part of each row that is off the span of the basis."""
         if self.basis is None:
             return np.zeros(len(values))
         scaled = self.standardise(values)
@@ -99,8 +107,17 @@ class Coordinates:
 def choose_coordinates(sample: Sample) -> Coordinates:
     """Centre and scale robustly; a constant column keeps scale 1.
 
-    The scale is the standard deviation of the column, values beyond thirty robust spreads pulled in
-    to there: that of the whole column where tails are heavy or ties many, yet bounded.
+    The scale of a column is its standard deviation, with values beyond thirty robust spreads pulled
+    in to that distance. So heavy tails and ties count, but outliers have a bounded effect.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import MemoryRows, choose_coordinates, take_sample
+    >>> rows = MemoryRows(np.array([[0.0], [10.0], [20.0], [30.0], [40.0]]))
+    >>> coordinates = choose_coordinates(take_sample(rows, 5))
+    >>> coordinates.origin.tolist(), coordinates.scale.round(2).tolist()
+    ([20.0], [14.14])
     """
     values = np.asarray(sample.values[sample.mass > 0], dtype=np.float64)
     present = sample.mass[sample.mass > 0]
@@ -131,14 +148,22 @@ def check_rows_differ(sample: Sample) -> None:
         return np.array([float(np.count_nonzero(counted != first))])
 
     if sample.table.fold(count_others)[0] == 0:
-        raise ValueError("all rows of X are equal: there is nothing to tell them apart by.")
+        raise ValueError("all rows of X are equal: no row stands out.")
 
 
 def reduce_to_span(coordinates: Coordinates, table: Table) -> Coordinates:
     """Return the coordinates reduced to the span of the rows, if that is smaller.
 
-    Each row is first brought to unit length, which changes no span, so that one enormous row
-    cannot make all others look like rounding.
+    Each row is first brought to unit length, which does not change the span, so that one enormous
+    row cannot make all others look like rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import Coordinates, MemoryRows, reduce_to_span
+    >>> rows = MemoryRows(np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]))
+    >>> reduce_to_span(Coordinates(np.zeros(2), np.ones(2)), rows).rank
+    1
     """
 
     def directions(values: FloatArray, prior: FloatArray | None) -> FloatArray:
@@ -191,10 +216,10 @@ class BoundedColumns:
         return bounded if self.basis is None else bounded @ self.basis
 
     def rotate(self, values: FloatArray) -> BoundedColumns:
-        """Return coordinates in the span of some rows, where columns outnumber them.
+        """Return coordinates in the span of some rows, if columns outnumber them.
 
-        Distances between the rows stay as they are; those of other rows lose a part that does not
-        depend on which of these they are measured from.
+        Distances between these rows do not change. Distances of another row from them lose a part
+        that is the same for all of them.
         """
         if values.shape[1] <= len(values):
             return self
@@ -204,7 +229,16 @@ class BoundedColumns:
 
 
 def bound_columns(values: FloatArray, mass: FloatArray) -> BoundedColumns:
-    """Choose the scale of each column by its quantiles; constant columns become zero."""
+    """Choose the scale of each column by its quantiles; constant columns become zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import bound_columns
+    >>> values = np.array([[-1.0], [0.0], [1.0], [1e9]])
+    >>> bool(np.abs(bound_columns(values, np.ones(4))(values)).max() <= 3)
+    True
+    """
     centre, spread = centre_and_spread(values, mass)
     spread = np.where(spread > 0, spread, 1.0)
     moments = weighted_moments(_squash(values, centre, spread), mass, diagonal=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
 
-def arrow() -> Any:
+def import_pyarrow() -> Any:
     """Import pyarrow, or name the extra that installs it."""
     try:
         import pyarrow.csv
@@ -28,6 +28,7 @@ def arrow() -> Any:
 
 
 def open_dataset(source: Any, partitioning: Any) -> Dataset:
+    """Open a path, a glob, a folder or a list of paths as one dataset."""
     paths = [source] if isinstance(source, (str, Path)) else list(source)
     files = [file for path in paths for file in _list_files(str(path))]
     formats = {find_format(file, streamed=True) for file in files}
@@ -36,7 +37,7 @@ def open_dataset(source: Any, partitioning: Any) -> Dataset:
         raise ValueError(f"{source} has files of several formats ({names}). Open them one by one.")
     is_folder = len(paths) == 1 and Path(str(paths[0])).is_dir()
     base = {"partition_base_dir": str(paths[0])} if is_folder else {}
-    found, pa = formats.pop(), arrow()
+    found, pa = formats.pop(), import_pyarrow()
     kind: Any = found.arrow_name
     if found.separator is not None:
         kind = pa.dataset.CsvFileFormat(pa.csv.ParseOptions(delimiter=found.separator))
@@ -83,12 +84,14 @@ def list_columns(dataset: Dataset) -> list[str]:
 
 
 def is_number(kind: Any) -> bool:
-    types = arrow().types
+    """Whether an Arrow type holds numbers; booleans count as 0 and 1."""
+    types = import_pyarrow().types
     checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     return any(check(kind) for check in checks)
 
 
 def check_columns(dataset: Dataset, names: list[str], *, chosen: bool) -> None:
+    """Raise if a column is missing or not numeric; `chosen` means that the user listed them."""
     missing = [name for name in names if name not in dataset.schema.names]
     if missing:
         raise ValueError(
@@ -114,7 +117,7 @@ def read_batches(
         _check_presence(dataset, fragment, names)
         if hasattr(fragment, "row_groups") and set(names) <= set(fragment.physical_schema.names):
             # Page by page: a row group may be larger than memory.
-            file = arrow().parquet.ParquetFile(
+            file = import_pyarrow().parquet.ParquetFile(
                 fragment.path, filesystem=fragment.filesystem, pre_buffer=False, buffer_size=2**16
             )
             batches = file.iter_batches(batch_size, columns=names)
@@ -126,7 +129,7 @@ def read_batches(
 
 def _check_presence(dataset: Dataset, fragment: Any, names: list[str]) -> None:
     """Refuse a column that a file lacks: pyarrow would read it as missing values."""
-    in_folders = set(arrow().dataset.get_partition_keys(fragment.partition_expression))
+    in_folders = set(import_pyarrow().dataset.get_partition_keys(fragment.partition_expression))
     for name in names:
         if name in dataset.schema.names and name not in {
             *fragment.physical_schema.names,
@@ -142,7 +145,7 @@ def is_filtered(dataset: Dataset) -> bool:
 
 def find_broken_part(dataset: Dataset, columns: list[str]) -> str:
     """Find the first file, row group and column that cannot be read."""
-    unreadable = (arrow().ArrowException, OSError)
+    unreadable = (import_pyarrow().ArrowException, OSError)
     for fragment in () if is_filtered(dataset) else dataset.get_fragments():
         try:
             groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else []

@@ -16,9 +16,9 @@ import numpy as np
 
 from eosparse.core import FloatArray, IntArray, Mergeable
 from eosparse.rows.dataset import (
-    arrow,
     check_columns,
     find_broken_part,
+    import_pyarrow,
     is_filtered,
     is_number,
     list_columns,
@@ -94,7 +94,7 @@ class FileRows(Table):
                 "open_rows(..., weights='column')."
             )
         rows: Any = X if isinstance(X, cls) else open_rows(X, columns, weights=sample_weight)
-        if columns is not None:  # rows to be judged by a fit to these columns
+        if columns is not None:  # new rows, for a fit to these columns
             rows = replace(rows, columns=tuple(columns), weights=None)
             rows.check_columns(chosen=True)
         elif sample_weight not in (None, rows.weights):
@@ -165,10 +165,8 @@ class FileRows(Table):
     def prepare_with(self, prepare: Callable[[FloatArray], FloatArray]) -> FileRows:
         """Return the same rows, prepared in another way."""
         other = replace(self, prepare=prepare)
-        if "_totals" in self.__dict__:
-            other.__dict__["_totals"] = (
-                self._totals
-            )  # with weights, this takes a pass over the files
+        if "_totals" in self.__dict__:  # with weights, they cost a pass over the files
+            other.__dict__["_totals"] = self._totals
         return other
 
     def map(self, function: Callable[[FloatArray], FloatArray]) -> FileRows:
@@ -243,7 +241,7 @@ class FileRows(Table):
             row = int(np.flatnonzero(records.is_null().to_numpy(zero_copy_only=False))[0])
             raise ValueError(f"{self._place(batch, row)}, column {name!r}: the value is "
                              "missing. Drop the row or fill in a value first.")  # fmt: skip
-        numbers: FloatArray = records.cast(arrow().float64(), safe=False).to_numpy()
+        numbers: FloatArray = records.cast(import_pyarrow().float64(), safe=False).to_numpy()
         if not np.isfinite(numbers.sum()) and not np.isfinite(numbers).all():
             row = int(np.flatnonzero(~np.isfinite(numbers))[0])
             raise ValueError(f"{self._place(batch, row)}, column {name!r}: {numbers[row]} is not a "
@@ -267,7 +265,7 @@ class FileRows(Table):
         """Read; if pyarrow cannot, say in which file, row group and column."""
         try:
             return read()
-        except (arrow().ArrowException, OSError) as error:
+        except (import_pyarrow().ArrowException, OSError) as error:
             names = [*self.columns, *filter(None, [self.weights]), *others]
             where = find_broken_part(self.dataset, names)
             raise ValueError(f"{where} cannot be read: {error}") from error
@@ -294,7 +292,7 @@ def write_parquet(
         raise ValueError(f"The files have no column {missing[0]!r} to use as a key.")
     if str(output.absolute()) in {str(Path(file).absolute()) for file in rows.dataset.files}:
         raise ValueError(f"{output} is one of the input files. Write to another file.")
-    pa = arrow()
+    pa = import_pyarrow()
 
     def one(batch: Batch, values: FloatArray) -> Any:
         own = {key: batch.records.column(key).cast(schema.field(key).type) for key in keys}

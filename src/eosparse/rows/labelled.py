@@ -69,7 +69,7 @@ class LabelledRows:
     numbers: IntArray | None = None
 
     def fold(self, kernel: Callable[[Labelled, FloatArray], Part]) -> Part:
-        """Apply a kernel to every block, side by side, and merge the results in order."""
+        """Apply a kernel to every block, in parallel, and merge the results in order."""
 
         def one(part: slice) -> Part | None:
             rows = part if self.numbers is None else self.numbers[part]

@@ -16,20 +16,24 @@ from eosparse.rows.table import Table, as_float64
 Part = TypeVar("Part", bound=Mergeable)
 
 
-# Few enough numbers for the processor's cache, and enough to outweigh what a block costs by itself.
+# Few enough numbers for the processor's cache, enough to outweigh the fixed cost of a block.
 BLOCK_NUMBERS = 2**19
-
-
-# Statistics may be matrices of the columns, so that blocks should have some times as many rows as
-# columns, up to this many numbers (32 MB).
-_MOST_BLOCK_NUMBERS = 2**22
+# Statistics may be matrices of columns by columns, so blocks should have this many times as many
+# rows as columns, up to so many numbers (32 MB), and not just a few rows in any case.
+_ROWS_PER_COLUMN, _MOST_BLOCK_NUMBERS, _FEWEST_BLOCK_ROWS = 4, 2**22, 256
 
 
 def block_slices(shape: tuple[int, ...], block_numbers: int = BLOCK_NUMBERS) -> Iterator[slice]:
-    """Yield slices of the rows of an array, each of about `block_numbers` numbers."""
+    """Yield slices of the rows of an array, each of about `block_numbers` numbers.
+
+    Examples
+    --------
+    >>> list(block_slices((1000, 2), block_numbers=1200))
+    [slice(0, 600, None), slice(600, 1200, None)]
+    """
     n_rows, n_columns = shape[0], max((1, *shape[1:]))
-    some_times_columns = min(4 * n_columns, _MOST_BLOCK_NUMBERS // n_columns)
-    size = max(256, block_numbers // n_columns, some_times_columns)
+    tall = min(_ROWS_PER_COLUMN * n_columns, _MOST_BLOCK_NUMBERS // n_columns)
+    size = max(_FEWEST_BLOCK_ROWS, block_numbers // n_columns, tall)
     for start in range(0, n_rows, size):
         yield slice(start, start + size)
 
@@ -71,6 +75,14 @@ class MemoryRows(Table):
         Approximate number of values in a block.
     names : tuple of str or None
         Names of the columns; x0, x1, ... by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import MemoryRows
+    >>> rows = MemoryRows(np.array([[1.0, 2.0], [3.0, 4.0]]), prior=np.array([1.0, 2.0]))
+    >>> rows.fold(lambda block, prior: prior @ block).tolist(), rows.mass
+    ([7.0, 10.0], 3.0)
     """
 
     values: FloatArray
@@ -82,7 +94,7 @@ class MemoryRows(Table):
     is_in_memory = True
 
     @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]  # made when asked for
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]  # computed on demand
         """Names of the columns."""
         return self.names or tuple(f"x{i}" for i in range(self.n_features))
 
@@ -146,7 +158,7 @@ class MemoryRows(Table):
         return replace(self, prepare=prepare)
 
     def reweight(self, weights: Any, random_state: np.random.RandomState) -> MemoryRows:
-        """Return the rows with weights, given or "random", in addition to their own."""
+        """Return the rows with additional weights: given ones, or "random"."""
         if isinstance(weights, str):
             weights = random_state.uniform(size=len(self.values))
         given = np.asarray(weights, dtype=np.float64)

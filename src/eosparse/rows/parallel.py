@@ -119,6 +119,12 @@ def fold_in_order(items: Iterable[Item], kernel: Callable[[Item], Part | None]) 
 
 
 def map_parallel(function: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
-    """Like `map`, in parallel."""
+    """Like `map`, in parallel; returns a list.
+
+    Examples
+    --------
+    >>> map_parallel(abs, [-1, 2, -3])
+    [1, 2, 3]
+    """
     with single_threaded_blas() as n_threads:
         return list(map_in_order(items, function, n_threads=n_threads))

@@ -1,4 +1,4 @@
-"""A sample of the rows, on which everything that is left open is decided."""
+"""A sample of the rows, on which everything that the user left open is decided."""
 
 from __future__ import annotations
 
@@ -36,7 +36,16 @@ class Sample:
 
 
 def take_sample(table: Table, size: int) -> Sample:
-    """Return up to `size` rows from all over a table, always the same ones."""
+    """Return up to `size` rows from all over a table, always the same ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import MemoryRows, take_sample
+    >>> sample = take_sample(MemoryRows(np.arange(1000.0)[:, None]), 10)
+    >>> len(sample.values), sample.n_rows, sample.is_whole
+    (10, 1000.0, False)
+    """
     values, mass = table.take(spread_out(table.n_present, size))
     return Sample(values, mass, table, table.mass, len(mass) == table.n_present)
 
@@ -44,7 +53,7 @@ def take_sample(table: Table, size: int) -> Sample:
 def spread_out(n_rows: int, size: int) -> IntArray:
     """Return the numbers of some rows, one from each of `size` equal stretches, always the same.
 
-    Each at a random place in its stretch: rows at equal steps might all be Mondays.
+    Each row is at a random place in its stretch: equal steps could all hit the same weekday.
 
     Examples
     --------

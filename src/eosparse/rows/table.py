@@ -47,10 +47,10 @@ class Table(ABC):
     """Names of the columns."""
 
     prepare: Callable[[FloatArray], FloatArray]
-    """Applied to each block before anyone sees it."""
+    """Applied to each block before it is used."""
 
     is_in_memory = False
-    """Whether the rows, and one number per row, are at hand as arrays."""
+    """Whether the rows, and one number per row, are available as arrays."""
 
     is_kept = True
     """Whether a fitted estimator keeps one number per training row."""
@@ -81,7 +81,7 @@ class Table(ABC):
 
     @abstractmethod
     def take(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return some rows that count, as stored, and their prior weights; numbers rise."""
+        """Return some rows that count, as stored, and their prior weights; `numbers` must rise."""
 
     @abstractmethod
     def prepare_with(self, prepare: Callable[[FloatArray], FloatArray]) -> Self:
@@ -92,37 +92,37 @@ class Table(ABC):
         """Return rows of one number each: a function of the prepared blocks."""
 
     def map_falling(self, function: Callable[[FloatArray], FloatArray]) -> Self:
-        """Like `map`, for a function that falls with the numbers; storages that can, enforce it."""
+        """Like `map`, for a function that should fall as numbers rise; enforced where possible."""
         return self.map(function)
 
     @abstractmethod
     def to_column(self, dtype: Any) -> Any:
-        """Return rows of one number each as users get them: an array, or a lazy one."""
+        """Return rows of one number each in the form users get: an array, eager or lazy."""
 
     def times_prior(self, column: Any) -> Any:
         """Return a column multiplied by the prior weights."""
         return column
 
-    def reweight(self, weights: Any, random_state: np.random.RandomState) -> Self:  # noqa: ARG002
-        """Return the rows with weights, given or "random", in addition to their own."""
+    def reweight(self, weights: Any, random_state: np.random.RandomState) -> Self:  # noqa: ARG002  # for subclasses
+        """Return the rows with additional weights: given ones, or "random"."""
         raise ValueError(
             "start: random or given weights need the rows in memory. Use 'deterministic' or "
             "'uniform'."
         )
 
     def keep_for_pickle(self) -> Self | None:
-        """Return what is saved with a pickled estimator."""
+        """Return what a pickled estimator keeps; None for nothing."""
         return self
 
     def write_columns(
         self,
-        output: str | Path,  # noqa: ARG002
-        functions: Mapping[str, Callable[[FloatArray], Any]],  # noqa: ARG002
-        keys: Sequence[str] = (),  # noqa: ARG002
+        output: str | Path,  # noqa: ARG002  # for subclasses
+        functions: Mapping[str, Callable[[FloatArray], Any]],  # noqa: ARG002  # for subclasses
+        keys: Sequence[str] = (),  # noqa: ARG002  # for subclasses
         *,
-        overwrite: bool = False,  # noqa: ARG002
+        overwrite: bool = False,  # noqa: ARG002  # for subclasses
     ) -> Path:
-        """Write functions of each row to a file, beside keys."""
+        """Write functions of each row to a file, next to its keys."""
         raise TypeError(
             "write_scores() streams rows from disk; use score_samples() and p_values() for rows in "
             "memory or on a cluster."

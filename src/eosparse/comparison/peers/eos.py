@@ -7,10 +7,15 @@ from typing import Any
 from eosparse.comparison.peers.outcomes import Detection, Estimate
 from eosparse.comparison.peers.registry import Task, register
 from eosparse.core import FloatArray
+from eosparse.models import GaussianModel
 
 EOS = "EOS"
 # The author's runs: random weights to begin with, and a row is flagged if T·w < .01.
-AUTHOR_OPTIONS: dict[str, Any] = {"weight_cut": 0.01, "start": "random", "shrinkage": 0.0}
+AUTHOR_OPTIONS: dict[str, Any] = {
+    "weight_cut": 0.01,
+    "start": "random",
+    "model": GaussianModel(shrinkage=0.0),
+}
 
 
 def _estimate(X: FloatArray, seed: int) -> Estimate:
