@@ -44,7 +44,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     Parameters
     ----------
     alpha : float or "auto", default="auto"
-        Regularisation; infinity gives all rows equal weight. "auto" takes the value at which the
+        Regularisation; ``np.inf`` gives all rows equal weight. "auto" takes the value at which the
         location has an efficiency of 0.7 on Gaussian rows, or the smallest value at which half of
         the rows still support the fit, if that is larger. With the deterministic start it also
         looks at smaller values, and takes one if it separates a group of rows that the first value

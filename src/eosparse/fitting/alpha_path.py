@@ -16,7 +16,7 @@ from eosparse.rows import Table
 
 @dataclass(frozen=True)
 class AlphaPath:
-    """Solutions along falling alphas, each started from the previous one.
+    """Solutions along decreasing alphas, each started from the previous one.
 
     Attributes
     ----------

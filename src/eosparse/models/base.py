@@ -166,7 +166,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return 200 * alpha, alpha / 200
 
     def volume(self, theta: Theta, mean_error: float) -> float | None:  # noqa: ARG002  # for subclasses
-        """Return the log-volume of the rows that belong, by which solutions are compared.
+        """Return the log-volume of good rows, by which solutions are compared.
 
         With None, the default, they are compared by their objective.
         """
