@@ -31,7 +31,6 @@ RUN_HERE = {
 _LONG = "minutes to hours; tests/comparison/test_reproduce.py runs short ones"
 _PEERS = "starts every peer, as tests/comparison/test_reproduce.py does"
 ONLY_PARSED = {
-    "eosparse compare table.csv --truth is_wrong": _PEERS,
     "eosparse compare table.csv --truth is_wrong --out compared.csv": _PEERS,
     "eosparse reproduce": _LONG,
     "eosparse reproduce e f --full": _LONG,
