@@ -75,5 +75,5 @@ def summarise_flags(estimator: Any) -> list[tuple[str, str]]:
     shown = [("table", size), ("alpha", f"{estimator.alpha_:.4g}"), ("status", status)]
     is_outlier = getattr(estimator, "is_outlier_", None)  # not kept for rows on disk
     if isinstance(is_outlier, np.ndarray):
-        shown.insert(1, ("do not belong", f"{np.count_nonzero(is_outlier):,} rows"))
+        shown.insert(1, ("outliers", f"{np.count_nonzero(is_outlier):,} rows"))
     return shown

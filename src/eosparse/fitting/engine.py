@@ -56,6 +56,9 @@ _FARTHEST_ALPHA = 1e5
 # A root search that ends farther from the perplexity than this, relatively, ended at a jump.
 _PERPLEXITY_TOLERANCE = 1e-4
 
+# Of checkpoints: a file of another format is refused like one of another problem.
+_FORMAT = "checkpoint 2"
+
 
 class _Named(NamedTuple):
     build: Callable[[], TableModel[Any, Any]]
@@ -236,7 +239,7 @@ def _open_checkpoint(
     sizes = f"{sample.table.n_present} {sample.n_rows!r}"
     # Addresses of functions, and of models without a repr, differ from process to process.
     described = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(model))
-    problem = fingerprint(sample.values, sample.mass, sizes, repr(asked), start, described)
+    problem = fingerprint(sample.values, sample.mass, _FORMAT, sizes, repr(asked), start, described)
     return Checkpoint(Path(path), problem)
 
 
