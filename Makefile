@@ -31,11 +31,12 @@ types: $(STAMPS)/dev
 imports: $(STAMPS)/dev
 	$(BIN)/lint-imports
 
-# BLAS keeps to one thread, for pytest runs two processes.
+# BLAS keeps to one thread, for pytest runs two processes. `make pytest COVERAGE=` measures no coverage.
+COVERAGE ?= --cov=eosparse --cov-report=term:skip-covered
 pytest: export OMP_NUM_THREADS = 1
 pytest: export OPENBLAS_NUM_THREADS = 1
 pytest: $(STAMPS)/dev
-	$(BIN)/python -m pytest -n 2 --cov=eosparse --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n 2 $(COVERAGE)
 
 # The tests with the oldest version of each dependency that pyproject.toml allows. The digits printed on the pages are
 # those of the newest versions.
@@ -49,7 +50,7 @@ $(OLDEST)/.stamp: pyproject.toml
 oldest: export OMP_NUM_THREADS = 1
 oldest: export OPENBLAS_NUM_THREADS = 1
 oldest: $(OLDEST)/.stamp
-	$(OLDEST)/bin/python -m pytest -n 2 --deselect tests/test_docs.py::test_its_code_does_what_it_shows
+	$(OLDEST)/bin/python -m pytest -n 2 --deselect tests/test_docs.py::test_its_code_prints_what_it_shows
 
 # All hooks of .pre-commit-config.yaml, on all files.
 hooks: $(STAMPS)/dev
