@@ -435,7 +435,7 @@ def test_collapse_is_an_error_never_an_answer(spoilt):
 
 
 def test_samples_and_acceleration_lead_to_the_answer_of_the_plain_algorithm():
-    """A start from a sample, first steps on a part, over-relaxation: the same basin, to 1e-9."""
+    """A start from a sample, first steps on a part, over-relaxation: the same basin, to 1e-8."""
     rng = np.random.default_rng(11)
     X = rng.normal(size=(60_000, 4)) @ rng.normal(size=(4, 4))
     X[::6] += 15
@@ -447,8 +447,8 @@ def test_samples_and_acceleration_lead_to_the_answer_of_the_plain_algorithm():
     plain = alternate(detector.model_, rows, detector.alpha_, start, tol=1e-18, accelerate=False)
     assert plain.n_iter > detector.n_iter_
     assert detector.objective_ == pytest.approx(plain.objective, rel=1e-12)
-    np.testing.assert_allclose(theta.location, plain.theta.location, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(theta.covariance, plain.theta.covariance, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(theta.location, plain.theta.location, rtol=1e-9, atol=1e-8)
+    np.testing.assert_allclose(theta.covariance, plain.theta.covariance, rtol=1e-9, atol=1e-8)
 
 
 def test_a_group_does_not_hide_in_few_rows_per_column():
