@@ -55,8 +55,8 @@ def load_set(name: str, data: DataFolder | None = None) -> tuple[FloatArray, Lab
     folder = data or DataFolder.locate(None)
     if (missing := folder.explain_missing([f"{name}.npz"])) is not None:
         raise FileNotFoundError(missing)
-    # Some files hold class names, which are not read, as Python objects.
-    with np.load(folder.path / f"{name}.npz", allow_pickle=True) as file:
+    # Class names of some files are Python objects, which are not read: pickles could run code.
+    with np.load(folder.path / f"{name}.npz") as file:
         return file["X"].astype(np.float64), file["y_bin"].astype(int)
 
 
