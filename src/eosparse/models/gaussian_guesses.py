@@ -12,6 +12,16 @@ import numpy as np
 
 from eosparse.core import FloatArray, centre_and_spread, weighted_moments, weighted_quantiles
 
+# Variances below this part of the largest are rounding; whitening would blow them up.
+_LEAST_VARIANCE = 1e-12
+# Directions from which the search for extreme kurtosis starts, at each end of the spectrum: a group
+# shows in the first, and a second or third one in the next.
+_N_DIRECTIONS = 3
+# The fixed-point iteration converges cubically near a solution.
+_KURTOSIS_STEPS = 8
+# Splits tried at each end: the most extreme direction, and one more in case it is no group.
+_N_SPLITS = 2
+
 
 def guess_clean_rows(values: FloatArray, mass: FloatArray) -> Iterator[FloatArray]:
     """Yield weights of rows that may be clean, each by another idea.
@@ -54,9 +64,9 @@ def _kurtosis_splits(values: FloatArray, mass: FloatArray) -> Iterator[FloatArra
     moments = weighted_moments(values, mass, diagonal=False)
     share = mass / mass.sum()
     variances, vectors = np.linalg.eigh(moments.scatter)
-    kept = variances > 1e-12 * variances[-1]
+    kept = variances > _LEAST_VARIANCE * variances[-1]
     white = (values - moments.mean) @ (vectors[:, kept] / np.sqrt(variances[kept]))
-    size = min(3, white.shape[1])
+    size = min(_N_DIRECTIONS, white.shape[1])
     length = np.einsum("ij,ij->i", white, white)
     _, fourth = np.linalg.eigh((white * (share * length)[:, None]).T @ white)
     axes = np.eye(white.shape[1])[:, -size:]
@@ -64,7 +74,7 @@ def _kurtosis_splits(values: FloatArray, mass: FloatArray) -> Iterator[FloatArra
     found = [_extreme_kurtosis(white, share, start, lowest) for lowest in (True, False)]
     projections = white @ np.concatenate(found, axis=1)
     order = np.argsort(share @ projections**4)
-    for index in {*order[:2], *order[-2:]}:
+    for index in {*order[:_N_SPLITS], *order[-_N_SPLITS:]}:
         yield _larger_part(projections[:, index], mass)
 
 
@@ -72,12 +82,12 @@ def _extreme_kurtosis(
     white: FloatArray, share: FloatArray, directions: FloatArray, lowest: bool
 ) -> FloatArray:
     """Take fixed-point steps towards the lowest (or highest) kurtosis of a projection."""
-    for _ in range(8):
+    for _ in range(_KURTOSIS_STEPS):
         projections = white @ directions
         squares = projections * projections
         gradient = white.T @ (squares * projections * share[:, None])
         if lowest:
-            # A shift above the curvature turns descent into a convergent power step.
+            # A shift above the curvature, 3 on Gaussian rows, turns descent into a power step.
             shift = np.maximum(3.0, 1.5 * (share @ (squares * squares)))
             gradient = shift * directions - gradient
         directions = gradient / np.maximum(np.linalg.norm(gradient, axis=0), 1e-300)
