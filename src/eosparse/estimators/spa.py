@@ -293,8 +293,8 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
             settings,
             self.alpha,
             random_state,
-            any_boxes=self.n_boxes == "auto",
-            any_temperature=self.temperature == "auto" and is_soft,
+            chooses_boxes=self.n_boxes == "auto",
+            chooses_temperature=self.temperature == "auto" and is_soft,
         )
 
     def _summary(self) -> list[tuple[str, str]]:

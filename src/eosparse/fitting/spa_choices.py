@@ -49,8 +49,8 @@ def choose_settings(
     alpha: float | Literal["auto"],
     random_state: np.random.RandomState,
     *,
-    any_boxes: bool,
-    any_temperature: bool,
+    chooses_boxes: bool,
+    chooses_temperature: bool,
 ) -> SPAChoice:
     """Choose the settings and the alpha that are left open, on held-out rows.
 
@@ -64,13 +64,13 @@ def choose_settings(
     >>> table = LabelledTable(X / 20, np.asarray, (X[:, 0] > 19).astype(int), np.ones(40), 2)
     >>> base = SPASettings(8, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
     >>> choice = choose_settings(
-    ...     table, base, 1.5, np.random.RandomState(0), any_boxes=True, any_temperature=False
+    ...     table, base, 1.5, np.random.RandomState(0), chooses_boxes=True, chooses_temperature=False
     ... )
     >>> choice.settings.n_boxes, choice.alpha
     (10, 1.5)
     """
     given = np.inf if alpha == "auto" else float(alpha)
-    if not (any_boxes or any_temperature or alpha == "auto"):
+    if not (chooses_boxes or chooses_temperature or alpha == "auto"):
         return SPAChoice(settings, given, np.nan)
     sample = table.thin(_MOST_ROWS)
     # By the rows as they were given: working coordinates may be rotated.
@@ -79,7 +79,7 @@ def choose_settings(
         return SPAChoice(settings, given, np.nan)
     n_distinct = len(np.unique(sample.values, axis=0))
     candidates = list_candidates(
-        settings, n_distinct, any_boxes=any_boxes, any_temperature=any_temperature
+        settings, n_distinct, chooses_boxes=chooses_boxes, chooses_temperature=chooses_temperature
     )
     settings, held_out = _compare_candidates(sample, candidates, folds, random_state)
     if alpha != "auto":
@@ -89,20 +89,20 @@ def choose_settings(
 
 
 def list_candidates(
-    base: SPASettings, n_rows: int, *, any_boxes: bool, any_temperature: bool
+    base: SPASettings, n_rows: int, *, chooses_boxes: bool, chooses_temperature: bool
 ) -> list[SPASettings]:
     """Return the settings among which "auto" chooses, the preferred one first.
 
     Examples
     --------
     >>> base = SPASettings(8, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=500)
-    >>> candidates = list_candidates(base, 100, any_boxes=True, any_temperature=False)
+    >>> candidates = list_candidates(base, 100, chooses_boxes=True, chooses_temperature=False)
     >>> [settings.n_boxes for settings in candidates]
     [25, 16, 8]
     """
     most = max(n_rows // _ROWS_PER_BOX, 2)
-    boxes = {min(k, most): None for k in _BOXES} if any_boxes else {base.n_boxes: None}
-    temperatures = _TEMPERATURES if any_temperature else (base.temperature,)
+    boxes = {min(k, most): None for k in _BOXES} if chooses_boxes else {base.n_boxes: None}
+    temperatures = _TEMPERATURES if chooses_temperature else (base.temperature,)
     return [
         replace(base, n_boxes=k, temperature=temperature)
         for k, temperature in product(boxes, temperatures)
