@@ -64,7 +64,12 @@ def choose_settings(
     >>> table = LabelledTable(X / 20, np.asarray, (X[:, 0] > 19).astype(int), np.ones(40), 2)
     >>> base = SPASettings(8, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
     >>> choice = choose_settings(
-    ...     table, base, 1.5, np.random.RandomState(0), chooses_boxes=True, chooses_temperature=False
+    ...     table,
+    ...     base,
+    ...     1.5,
+    ...     np.random.RandomState(0),
+    ...     chooses_boxes=True,
+    ...     chooses_temperature=False,
     ... )
     >>> choice.settings.n_boxes, choice.alpha
     (10, 1.5)
