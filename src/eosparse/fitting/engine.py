@@ -152,7 +152,9 @@ class _FitProblem:
         """Alternate on all rows from the start of an attempt; raise if the weights collapse."""
         model, alpha, options = attempt.model, attempt.alpha, self.options
         theta, callbacks = attempt.theta, options.callbacks
-        if theta is None:
+        if attempt.begin is not None:
+            theta = attempt.begin(self.rows)
+        elif theta is None:
             theta = model.start_from(self.weigh_start())
         state, guard = None, cast(AbstractContextManager[None], nullcontext())
         if self.checkpoint is not None:
@@ -161,7 +163,7 @@ class _FitProblem:
             state = self.checkpoint.load(name, theta)
             guard = guard if state is None else self.checkpoint.name_changed_rows()
         start: Any = theta if state is None else state
-        if state is None and self.warming is not None:
+        if state is None and self.warming is not None and attempt.begin is None:
             start = self.warm_up(attempt, theta)
         with guard:
             result = alternate(

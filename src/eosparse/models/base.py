@@ -6,7 +6,7 @@ explaining them need more; a model overrides what it knows better than the defau
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, Self
 
@@ -56,12 +56,14 @@ class Request:
 class Attempt(Generic[Theta]):
     """A way to fit all rows: a model, α, and the θ to start from.
 
-    Without a θ, the fit starts from the prior weights of all rows.
+    Instead of a θ, `begin` may find one on all rows. Without either, the fit starts from the prior
+    weights of all rows.
     """
 
     model: TableModel[Theta, Any]
     alpha: float
     theta: Theta | None = None
+    begin: Callable[[Table], Theta] | None = None
 
 
 class TableModel(ErrorModel[FloatArray, Theta, Stats]):

@@ -26,6 +26,8 @@ class Sample:
         Mass of all rows of the table.
     is_whole : bool
         Whether the sample holds all rows that count.
+    copies : float
+        How many times each row stands in the table, by its mass; at least one.
     """
 
     values: FloatArray
@@ -33,6 +35,7 @@ class Sample:
     table: Table
     n_rows: float
     is_whole: bool
+    copies: float = 1.0
 
 
 def take_sample(table: Table, size: int) -> Sample:

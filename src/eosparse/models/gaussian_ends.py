@@ -1,0 +1,329 @@
+"""Ends of the alternation on a sample, and which of them to believe.
+
+The objective has several local minima, and one of them is worthless (all weight on a few rows), so
+the answer is decided by where the alternation starts and which of its ends is believed:
+
+1. *Guess* subsets of rows that may be clean: the half closest to the centre in several robust
+   metrics, the larger side of a split along directions of extreme kurtosis and skewness, and all
+   rows.
+2. *Concentrate* each: refit on the half closest to the fit, a few times. Keep the fit to all rows
+   as well.
+3. *Alternate* from each distinct one.
+4. *Admit* an end only if its ellipsoid holds at least half of the rows: otherwise a tight minority
+   would win by its small determinant. Among those admitted, the smallest determinant decides,
+   and between nearly equal ones the lowest objective.
+5. *Peel*: rows held by a minority solution leave the guesses (not the data), and 1-4 are repeated.
+
+Ends at different α are compared by `StartSearch.is_better`, the only criterion: of two ends that hold
+half of the rows, the one whose consistent covariance has a significantly smaller determinant is
+better; between equal ones, the one whose rows do not form two groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import gammaincinv, ndtri
+
+from eosparse.core import (
+    BoolArray,
+    FloatArray,
+    Result,
+    Status,
+    alternate,
+    weighted_moments,
+    weighted_quantiles,
+)
+from eosparse.models.gaussian_guesses import guess_clean_rows
+from eosparse.models.groups import find_group
+from eosparse.models.normal import Normal, SingularFitError
+from eosparse.rows import MemoryRows, map_parallel
+
+if TYPE_CHECKING:
+    from eosparse.models.gaussian import GaussianModel
+
+# Up to this many numbers, a search for a start is mostly Python, which threads would only hinder.
+_SMALL_SAMPLE = 2**16
+# Refits after which concentrating hardly changes a fit, and after which growing ends.
+_CONCENTRATION_STEPS, _GROWTH_STEPS = 3, 10
+# Distinct starts that are followed, and rounds of peeling: each costs alternations on the sample.
+_MOST_ENDS = 6
+_MOST_PEELINGS = 3
+# Peeling ends when less than this part of the rows is left: too few for a majority.
+_LEAST_POOL = 0.4
+# Determinants that differ by less than this per column do not decide between two ends.
+_EQUAL_LOG_DET = 0.02
+# A group that hides is at least this part of the rows.
+_LEAST_GROUP = 0.1
+# Standard errors by which a log-determinant has to be smaller to replace another end.
+_SIGNIFICANT = 4.0
+# Part of the good rows that growing may leave out.
+_LEFT_OUT = 0.001
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An end of the alternation at some c.
+
+    Attributes
+    ----------
+    result, coupling
+        The end, and its c.
+    inside, coverage
+        The rows in its 99 % ellipsoid, and their share of all.
+    is_majority : bool
+        Whether that is at least half.
+    corrected_log_det : float
+        Log-determinant of the consistent covariance.
+    cut : float
+        Squared distance of the ellipsoid.
+    """
+
+    result: Result[Normal]
+    coupling: float
+    inside: BoolArray
+    coverage: float
+    is_majority: bool
+    corrected_log_det: float
+    cut: float
+
+    @property
+    def theta(self) -> Normal:
+        """Location and covariance."""
+        return self.result.theta
+
+
+@dataclass(frozen=True)
+class StartSearch:
+    """The search for a start on rows that fit into memory.
+
+    Attributes
+    ----------
+    model : GaussianModel
+        The error model, in working coordinates.
+    values : array of shape (n_samples, n_coordinates)
+        The rows.
+    mass : array of shape (n_samples,)
+        Prior weight of each row.
+    prior : array of shape (n_samples,) or None
+        The same; None if all are one.
+    copies : float
+        How many times each row stands in the table.
+    """
+
+    model: GaussianModel
+    values: FloatArray
+    mass: FloatArray
+    prior: FloatArray | None = None
+    copies: float = 1.0
+
+    def best(self, alpha: float) -> Candidate | None:
+        """Return the best admitted end, else the one that holds most rows, else None."""
+        found = self.ends(alpha)
+        pool, fresh, least = self.mass, found, _LEAST_POOL * self.mass.sum()
+        for _ in range(_MOST_PEELINGS):
+            minorities = [c.inside for c in fresh if not c.is_majority]
+            peeled = pool * ~np.any(minorities, axis=0) if minorities else pool
+            if not minorities or peeled.sum() < least or np.all(peeled == pool):
+                break
+            pool, fresh = peeled, self.ends(alpha, self._find_starts(peeled))
+            found = found + fresh
+        minority = [candidate for candidate in found if not candidate.is_majority]
+        for candidate in _order_by_preference(found):
+            if candidate.is_majority:
+                # Slow progress may look like an end: continue, and see whether it holds.
+                end = self.end(alpha, candidate.theta, tol=1e-12, max_iter=500)
+                if end is not None and end.is_majority:
+                    return end
+                minority += [] if end is None else [end]
+        return max(minority, key=lambda c: c.coverage, default=None)
+
+    def ends(self, alpha: float, starts: list[Normal] | None = None) -> list[Candidate]:
+        """Return where the alternation leads from each start, roughly."""
+        chosen = self._starts_from_all if starts is None else starts
+        is_small = self.values.size <= _SMALL_SAMPLE
+        ends = (map if is_small else map_parallel)(lambda start: self.end(alpha, start), chosen)
+        return [end for end in ends if end is not None]
+
+    def is_better(self, other: Candidate, than: Candidate, *, if_level: bool = False) -> bool:
+        """Whether one of two ends at any α is better: it leaves out a group that the other holds.
+
+        It must hold half of the rows, leave out a tenth of them more, and its consistent
+        covariance must have a determinant that is significantly smaller. With `if_level`, where
+        the other is known to hold a group, it only must leave out more rows, and its determinant
+        must not be significantly larger.
+        """
+        gain = than.corrected_log_det - other.corrected_log_det
+        noise = _SIGNIFICANT * self._noise(other)
+        left_out = than.coverage - other.coverage
+        is_better = left_out > 0 and gain > -noise if if_level else gain > noise
+        return other.is_majority and is_better and (if_level or left_out > _LEAST_GROUP)
+
+    def _noise(self, end: Candidate) -> float:
+        """Return the standard error of the log-determinant of a consistent covariance."""
+        size = end.result.effective_size / self.copies * (1 - end.coupling**2) ** 2
+        return float(np.sqrt(2 * self.values.shape[1] / size))
+
+    def leave_group(self, found: Candidate, alphas: Iterable[float]) -> Candidate | None:
+        """Return the solution without a group of rows that `found` holds.
+
+        `found` itself if the rows it holds do not form two groups. None if they do, and no
+        solution tells them apart.
+        """
+        inside = np.flatnonzero(found.inside)
+        group = find_group(self.values[inside], self.mass[inside], 1 / self.copies)
+        if group is None:
+            return found
+        is_in = np.zeros(len(self.mass), dtype=bool)
+        is_in[inside[group]] = True
+        starts = [self._concentrate(self.mass * part, self.mass) for part in (is_in, ~is_in)]
+        for alpha in alphas:
+            ends = self.ends(alpha, [start for start in starts if start is not None])
+            better = [end for end in ends if self.is_better(end, found, if_level=True)]
+            if better:
+                return self.pick(better)
+        return None
+
+    def pick(self, better: list[Candidate]) -> Candidate | None:
+        """Return the end with the smallest determinant; of equal ones, the lowest objective.
+
+        All must be ends at the same α.
+        """
+        if not better:
+            return None
+        smallest = min(better, key=lambda end: end.corrected_log_det)
+        bound = smallest.corrected_log_det + _SIGNIFICANT * self._noise(smallest)
+        level = [end for end in better if end.corrected_log_det <= bound]
+        return min(level, key=lambda end: end.result.objective)
+
+    @cached_property
+    def _starts_from_all(self) -> list[Normal]:
+        return self._find_starts(self.mass)
+
+    def _find_starts(self, pool: FloatArray) -> list[Normal]:
+        """Return distinct fits from every guess; they do not depend on alpha."""
+        guesses = guess_clean_rows(self.values, pool)
+        is_small = self.values.size <= _SMALL_SAMPLE
+        refined = (map if is_small else map_parallel)(
+            lambda guess: self._concentrate(guess, pool), guesses
+        )
+        fits = [fit for fit in refined if fit is not None]
+        # The classical fit too, unconcentrated: ties may make every half of the rows singular.
+        distinct = [self.model.solve(self.model.statistics(self.values, pool))]
+        for fit in sorted(fits, key=lambda fit: fit.log_det):
+            if not any(fit.is_like(other) for other in distinct[1:]):
+                distinct.append(fit)
+        return distinct[:_MOST_ENDS]
+
+    def _concentrate(self, guess: FloatArray, pool: FloatArray) -> Normal | None:
+        """Refit a guess on the half of all rows that is closest to it.
+
+        The fit to that half is too narrow for a clean table and about right for one that is half
+        wrong. It is left so: the alternation widens a narrow start, but outliers that a wide one
+        lets in may stay. Only a shrunk covariance, which few rows determine, keeps the half that
+        it was fitted to for good: it is grown.
+        """
+        # Without shrinkage a fit needs more rows than columns. This size breaks down last.
+        spare = self.values.shape[1] + 1 if self.model.amount == 0 else 1
+        half = 0.5 * (self.mass.sum() + spare)
+        share = min(half / pool.sum(), 1.0)
+        weights = guess
+        try:
+            for _ in range(_CONCENTRATION_STEPS):
+                distances = self.left_out_distances(weights)
+                weights = pool * (distances <= weighted_quantiles(distances, pool, (share,)))
+            if self.model.amount > 0:
+                weights = self.grow(weights)
+            fit = self.fit(weights)
+            _ = fit.factor  # raises here if the fit is singular
+        except SingularFitError:
+            return None
+        return fit
+
+    def grow(self, weights: FloatArray) -> FloatArray:
+        """Take in all rows that lie as close to a fit as the rows it was fitted to, again and again.
+
+        Both are measured from the fit without the row. Cube roots of squared distances are close
+        to Gaussian (Wilson and Hilferty).
+        """
+        farthest = float(ndtri(1 - _LEFT_OUT))
+        for _ in range(_GROWTH_STEPS):
+            roots = np.cbrt(self.left_out_distances(weights))
+            low, middle = weighted_quantiles(roots, weights, (0.25, 0.5))
+            reach = middle + farthest * (middle - low) / float(ndtri(0.75))
+            before, weights = weights, self.mass * (roots <= reach)
+            if (weights == before).all():
+                break
+        return weights
+
+    def fit(self, weights: FloatArray) -> Normal:
+        """Return the fit to weighted rows."""
+        return self.model.solve(self.model.statistics(self.values, weights))
+
+    def left_out_distances(self, weights: FloatArray) -> FloatArray:
+        """Return the squared distances of rows from the fit to weighted rows.
+
+        A row that has a part of a shrunk covariance to itself is measured from the fit without it.
+        With many rows per column that makes no difference.
+        """
+        distances = self.fit(weights).mahalanobis(self.values)
+        if self.model.amount == 0.0:
+            return distances
+        share = weights / weights.sum()
+        left = 1 - share - (1 - self.model.amount) * share * distances
+        return np.asarray(distances / np.maximum(left, 1e-9))
+
+    def end(
+        self, alpha: float, start: Normal, *, tol: float = 1e-5, max_iter: int = 60
+    ) -> Candidate | None:
+        """Alternate from a start; None if it collapses."""
+        rows = MemoryRows(self.values, self.prior)
+        result = alternate(self.model, rows, alpha, start, tol=tol, max_iter=max_iter)
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt  # a search cut short has no answer
+        if result.status is Status.COLLAPSED:
+            return None
+        theta, coupling = result.theta, min(self.model.coupling(alpha), 0.999)
+        distances, cut = self._measure(result, coupling)
+        inside = distances <= cut
+        coverage = float(self.mass @ inside / self.mass.sum())
+        log_det = theta.log_det - len(theta.location) * float(np.log(1 - coupling))
+        return Candidate(result, coupling, inside, coverage, coverage >= 0.5, log_det, cut)
+
+    def _measure(self, result: Result[Normal], coupling: float) -> tuple[FloatArray, float]:
+        """Return the distances of all rows, and that of the 99 % ellipsoid.
+
+        Under the weights, distances of Gaussian rows are χ² with D degrees; without them 1/(1-c)
+        times that. Shrinkage changes their law to about a gamma law, known by weighted moments.
+        """
+        distances = result.theta.mahalanobis(self.values)
+        shape, scale = len(result.theta.location) / 2, 2.0
+        tilt = coupling * scale / 2
+        if self.model.amount > 0:
+            weights = self.mass * np.exp(-coupling * (distances - distances.min()) / 2)
+            pull = self.model.pull(result, float(self.mass.sum()), -np.inf)
+            distances = pull.leave_out(distances) / (1 - coupling)
+            moments = weighted_moments(distances[:, None], weights, diagonal=True)
+            mean, variance = float(moments.mean[0]), float(moments.scatter[0])
+            scale = max(variance, 1e-12 * mean**2, 1e-300) / max(mean, 1e-300)
+            shape, tilt = mean / scale, 0.0
+        return distances, float(scale / max(1 - tilt, 0.05) * gammaincinv(shape, 0.99))
+
+
+def _order_by_preference(found: list[Candidate]) -> Iterator[Candidate]:
+    """Yield ends in order of determinant; of nearly equal ones the lowest objective first.
+
+    A solution that hides a small cluster loses as many rows elsewhere, and so its determinant is
+    much like that of the solution without the cluster, or smaller; its objective is higher.
+    """
+    remaining = sorted(found, key=lambda candidate: candidate.result.last.log_det)
+    while remaining:
+        smallest = remaining[0].result.last
+        bound = smallest.log_det + _EQUAL_LOG_DET * len(smallest.location)
+        level = [candidate for candidate in remaining if candidate.result.last.log_det <= bound]
+        yield from sorted(level, key=lambda candidate: candidate.result.objective)
+        remaining = remaining[len(level) :]

@@ -1,0 +1,82 @@
+"""Whether rows that a fit takes for one group are two: a valley between two peaks.
+
+Directions in which the rows look least Gaussian are found on one half of them, and the valley is
+counted on the other half, so that the search for directions cannot make one up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eosparse.core import BoolArray, FloatArray
+from eosparse.models.directions import odd_projections, split_in_two, whiten_rows
+
+# Standard errors by which the valley must be lower than both peaks: one clean table in ten
+# thousand has such a valley, in any of the directions.
+_SIGNIFICANT = 4.0
+# Fewer rows in each half show nothing.
+_FEWEST_ROWS = 25
+# Distances that differ by less, relatively, are those of equal rows.
+_EQUAL = 1e-9
+
+
+def find_group(values: FloatArray, mass: FloatArray, evidence: float = 1.0) -> BoolArray | None:
+    """Split rows that form two groups; return which are in the heavier one, None if they do not.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples, n_features)
+        Rows that may be one group, in any affine coordinates.
+    mass : array of shape (n_samples,)
+        Their prior weights.
+    evidence : float, default=1.0
+        How many independent rows a mass of one stands for.
+
+    Returns
+    -------
+    array of bool of shape (n_samples,) or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(500, 3))
+    >>> find_group(rows, np.ones(500)) is None
+    True
+    >>> rows[:150, 1] += 7.0
+    >>> int(find_group(rows, np.ones(500)).sum())
+    350
+    """
+    if len(values) < 2 * _FEWEST_ROWS:
+        return None
+    half = _halve(values, mass)
+    if min(half.sum(), (~half).sum()) < _FEWEST_ROWS:
+        return None
+    projections = odd_projections(values, mass, half)
+    splits = split_in_two(projections[half], mass[half])
+    for number, projection in enumerate(projections.T):
+        low, high = splits.low[number], splits.high[number]
+        if _has_valley(projection[~half], evidence * mass[~half], low, high):
+            below = projection <= splits.cuts[number]
+            return below if 2 * (mass @ below) >= mass.sum() else ~below
+    return None
+
+
+def _halve(values: FloatArray, mass: FloatArray) -> BoolArray:
+    """Return every other row in the order of distances from the mean; equal rows stay together."""
+    white = whiten_rows(values, mass)
+    distances = np.einsum("ij,ij->i", white, white)
+    order = np.argsort(distances, kind="stable")
+    ordered = distances[order]
+    is_new = np.diff(ordered, prepend=-1.0) > _EQUAL * ordered
+    half = np.empty(len(order), dtype=bool)
+    half[order] = np.cumsum(is_new) % 2 == 0
+    return half
+
+
+def _has_valley(projection: FloatArray, counts: FloatArray, low: float, high: float) -> bool:
+    """Whether there are significantly fewer rows half-way between two points than at each."""
+    reach = (high - low) / 6
+    windows = np.abs(projection[:, None] - np.array([low, (low + high) / 2, high])) <= reach
+    left, middle, right = (counts @ windows).tolist()
+    peak = min(left, right)
+    return bool(peak - middle > _SIGNIFICANT * np.sqrt(peak + middle))

@@ -1,0 +1,183 @@
+"""A few directions of a wide table that show its groups: where the search for a start looks.
+
+With hundreds of columns, every fit of a covariance costs the cube of the columns, and a search
+makes hundreds of fits. A group of rows that lies apart shows along few directions: principal axes
+of bounded rows, columns that look least Gaussian, and directions of extreme kurtosis and skewness
+of whitened rows. Random directions besides show rows that lie farther out in all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import lapack
+
+from eosparse.core import FloatArray, Moments, centre_and_spread
+from eosparse.models.directions import follow_extremes
+from eosparse.models.normal import Normal
+from eosparse.models.shrinkage import bounded_scatter, oas_shrinkage
+from eosparse.rows import Coordinates, Table
+
+if TYPE_CHECKING:
+    from eosparse.models.gaussian import GaussianModel
+
+# With fewer columns a search in all of them takes no longer.
+WIDE = 64
+# Directions of each kind: principal axes, columns at each end of the kurtosis, and random ones.
+_N_AXES, _N_COLUMNS, _N_RANDOM = 8, 4, 8
+# Steps of the power iteration, from whose result other iterations start.
+_POWER_STEPS = 12
+# Columns beyond this many robust spreads are bounded, as elsewhere in the search.
+_BOUND = 3.0
+# Directions closer than this to the span of the others add nothing but rounding.
+_LEAST_REST = 1e-3
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A map from rows as stored to a few directions of the working coordinates."""
+
+    coordinates: Coordinates
+    directions: FloatArray
+
+    def __call__(self, block: FloatArray) -> FloatArray:
+        """Return the rows along the directions."""
+        return self.coordinates(block) @ self.directions
+
+
+@dataclass(frozen=True)
+class Members:
+    """The rows that belong to a solution found in a sketch; a θ to start from, on all rows.
+
+    Attributes
+    ----------
+    model : GaussianModel
+        The model of all columns.
+    sketch : Sketch
+        The directions.
+    theta : Normal
+        The solution in the sketch.
+    cut : float
+        Squared distance up to which rows belong to it.
+    factor : float
+        From the covariance of these rows to that of a solution.
+    """
+
+    model: GaussianModel
+    sketch: Sketch
+    theta: Normal
+    cut: float
+    factor: float
+
+    def weigh(self, block: FloatArray, prior: FloatArray | None) -> FloatArray:
+        """Return the prior weights of rows that belong, and zeros."""
+        is_member = self.theta.mahalanobis(self.sketch(block)) <= self.cut
+        return is_member * (1.0 if prior is None else prior)
+
+    def sum_up(self, block: FloatArray, prior: FloatArray | None) -> Moments:
+        """Return the moments of the rows of a block that belong."""
+        return self.model.statistics(block, self.weigh(block, prior))
+
+    def begin(self, rows: Table) -> Normal:
+        """Return the fit to the rows that belong."""
+        fit = self.model.solve(rows.fold(self.sum_up))
+        return Normal(fit.location, self.factor * fit.covariance)
+
+
+def choose_sketch(
+    coordinates: Coordinates, working: FloatArray, mass: FloatArray, most: int
+) -> Sketch:
+    """Choose at most so many directions on a sample of rows in working coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import Coordinates
+    >>> rows = np.random.default_rng(0).normal(size=(1000, 100))
+    >>> rows[:300, 7] += 50.0
+    >>> sketch = choose_sketch(Coordinates(np.zeros(100), np.ones(100)), rows, np.ones(1000), 40)
+    >>> seen = np.linalg.lstsq(sketch(rows), rows[:, 7], rcond=None)[1] / 1000
+    >>> sketch.directions.shape[1] < 50, bool(seen[0] < 0.1)
+    (True, True)
+    """
+    centre, spread = centre_and_spread(working, mass)
+    unit = np.where(spread > 0, spread, 1.0)
+    bounded = np.clip((working - centre) / unit, -_BOUND, _BOUND)
+    share = mass / mass.sum()
+    found = [
+        _leading_axes(bounded - share @ bounded, share) / unit[:, None],
+        _odd_directions(working, mass),
+        _odd_columns(bounded, share) / unit[:, None],
+        _random_directions(working.shape[1], _N_RANDOM),
+    ]
+    return Sketch(coordinates, _orthonormalise(np.concatenate(found, axis=1)[:, :most]))
+
+
+def _leading_axes(rows: FloatArray, share: FloatArray) -> FloatArray:
+    """Return the first principal axes of rows, by power iterations on a block of directions."""
+    axes = _random_directions(rows.shape[1], _N_AXES)
+    for _ in range(_POWER_STEPS):
+        axes, _ = np.linalg.qr(rows.T @ (share[:, None] * (rows @ axes)))
+    return axes
+
+
+def _odd_columns(bounded: FloatArray, share: FloatArray) -> FloatArray:
+    """Return the axes of the columns with the lowest and highest kurtosis and skewness."""
+    centred = bounded - share @ bounded
+    spread = np.sqrt(share @ np.square(centred))
+    standard = centred / np.where(spread > 0, spread, 1.0)
+    kurtosis, skewness = share @ standard**4, np.abs(share @ standard**3)
+    ends = [np.argsort(kurtosis, kind="stable"), np.argsort(-kurtosis, kind="stable")]
+    ends.append(np.argsort(-skewness, kind="stable"))
+    chosen = np.unique(np.concatenate([order[:_N_COLUMNS] for order in ends]))
+    return np.eye(bounded.shape[1])[:, chosen]
+
+
+def _odd_directions(working: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return directions in which whitened rows look least Gaussian."""
+    scatter, size = bounded_scatter(working, mass)
+    # As much shrinkage as makes the inverse of a covariance from few rows a good one.
+    amount = min(max(oas_shrinkage(scatter, len(scatter), size), 1e-6), 1.0)
+    scatter *= 1 - amount
+    scatter.flat[:: len(scatter) + 1] += amount * np.trace(scatter) / (len(scatter) * (1 - amount))
+    factor, _ = lapack.dpotrf(scatter, lower=1, clean=1)
+    inverse, _ = lapack.dtrtri(factor, lower=1)
+    white = working @ inverse.T
+    white -= (mass / mass.sum()) @ white
+    return np.asarray(inverse.T @ _follow_from_ends(white, mass))
+
+
+def _follow_from_ends(white: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return directions of extreme kurtosis and skewness.
+
+    The search starts from the largest and smallest eigenvectors of E[|z|² z z'], where rows far out count
+    no more than twice the typical ones.
+    """
+    share = mass / mass.sum()
+    length = np.einsum("ij,ij->i", white, white)
+    weights = share * np.minimum(length / np.median(length), 2.0)
+    random = _random_directions(white.shape[1], _N_RANDOM)
+    high, low = random, random
+    largest = 0.0
+    for _ in range(_POWER_STEPS):
+        image = white.T @ (weights[:, None] * (white @ high))
+        largest = max(largest, float(np.linalg.norm(image, axis=0).max()))
+        high, _ = np.linalg.qr(image)
+        low, _ = np.linalg.qr(largest * low - white.T @ (weights[:, None] * (white @ low)))
+    starts = np.concatenate([high, low], axis=1)
+    return follow_extremes(white, share, starts, weights @ white)
+
+
+def _random_directions(size: int, count: int) -> FloatArray:
+    """Return orthonormal directions, always the same ones."""
+    random = np.random.RandomState(0).standard_normal((size, min(count, size)))
+    return np.asarray(np.linalg.qr(random)[0])
+
+
+def _orthonormalise(directions: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the span of directions of any length."""
+    unit = directions / np.maximum(np.linalg.norm(directions, axis=0), 1e-300)
+    left, sizes, _ = np.linalg.svd(unit, full_matrices=False)
+    return np.asarray(left[:, sizes > _LEAST_REST])
