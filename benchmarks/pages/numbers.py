@@ -14,11 +14,12 @@ from benchmarks.pages.write import BLOCK
 _SETTINGS = re.compile(r"<!-- settings: (.*?) -->", re.S)
 # What is not prose: blocks, code, comments, the targets of links.
 _IGNORED = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->|\]\([^)]*\)", re.S)
-_DECIMAL = r"\d*\.\d+"
+_DECIMAL = r"(?<![\w.])\d*\.\d+"
+_PLAIN = r"(?<![\w.])(?:\d+\.)?\d+"
+_UNIT = r"\s?(?:%|°|degrees(?! of freedom))"
+# With a unit; before "to" or "and" and another number with a unit; or a decimal.
 _NUMBER = re.compile(
-    rf"(?<![\w.])(?:{_DECIMAL}|\d+)\s?(?:%|°|degrees)"  # with a unit
-    rf"|(?<![\w.])(?:{_DECIMAL}|\d+)(?=\s?(?:to|and|or|–|-)\s?(?:{_DECIMAL}|\d+)\s?(?:%|°|degrees))"
-    rf"|(?<![\w.]){_DECIMAL}(?![\w.]*\.\d)"
+    rf"{_DECIMAL}{_UNIT}|{_PLAIN}{_UNIT}|{_PLAIN}(?=\s?(?:to|and|or|–)\s?[\d.]+{_UNIT})|{_DECIMAL}"
 )
 
 

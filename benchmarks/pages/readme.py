@@ -40,7 +40,8 @@ def _show_shares(source: Source) -> tuple[str, ...]:
     table = source.read_reproduced("f")
     ours = table[table["method"] == EOS]
     found = ", ".join(_format_between(ours[name]) for name in ("precision", "recall"))
-    what = "1–30 % outliers, 1,000 × 150, defaults: precision, recall"
+    shares = f"{100 * ours['share'].min():g}–{100 * ours['share'].max():g}"
+    what = f"{shares} % outliers, 1,000 × 150, defaults: precision, recall"
     return what, found, "[table](docs/results/README.md)", "`eosparse reproduce f --full`"
 
 
