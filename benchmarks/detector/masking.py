@@ -13,6 +13,7 @@ from benchmarks.bench import Bench, count_repetitions
 from eosparse import DegenerateDataWarning, EOSDetector, MaskingWarning
 from eosparse.comparison.runner import Row
 from eosparse.datasets.contaminated import compute_inlier_covariance
+from eosparse.fitting.judge import TAIL_GUARD
 from eosparse.inference.false_discovery import count_rejections
 
 _COLUMNS = (2, 5, 10, 20, 50, 100, 200)
@@ -23,6 +24,8 @@ _REPETITIONS, _REPETITIONS_WIDE, _WIDE = 2, 1, 100
 _FIRST_SEED = 90_000
 # Precision of the flagged rows, and recall as a part of what the true Gaussian finds.
 _LEAST = 0.9
+# Where that finds hardly any outlier, a few false alarms are no failure: a share of the inliers.
+_FEW = 0.01
 _OUTCOMES = ("right", "warned", "neither")
 
 
@@ -101,16 +104,19 @@ def _flag_by_truth(X: np.ndarray, covariance: np.ndarray, fdr: float) -> np.ndar
 
 
 def _name_outcome(found: Row, is_warned: bool) -> str:
-    least = _LEAST * found["recall by truth"]
-    if found["precision"] >= _LEAST and found["recall"] >= least:
+    is_precise = found["precision"] >= _LEAST or found["false alarms"] <= _FEW
+    if is_precise and found["recall"] >= _LEAST * found["recall by truth"]:
         return "right"
     return "warned" if is_warned else "neither"
 
 
-def measure(outliers: str, inliers: str, share: float, n_features: int, repetition: int) -> list[Row]:
+def measure(
+    outliers: str, inliers: str, share: float, n_features: int, repetition: int
+) -> list[Row]:
     seed = _FIRST_SEED + repetition
     X, truth, covariance = _draw_table(outliers, inliers, share, n_features, seed)
     detector = EOSDetector()
+    fdr = detector.fdr / TAIL_GUARD
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always")
         flagged = detector.fit(X).is_outlier_
@@ -118,10 +124,10 @@ def measure(outliers: str, inliers: str, share: float, n_features: int, repetiti
         issubclass(one.category, MaskingWarning | DegenerateDataWarning) for one in issued
     )
     found = {
-        # Without flags there are no false alarms.
-        "precision": np.mean(truth[flagged]) if flagged.any() else 1.0,
+        "precision": np.mean(truth[flagged]) if flagged.any() else np.nan,
+        "false alarms": np.mean(flagged[~truth]),
         "recall": np.mean(flagged[truth]),
-        "recall by truth": np.mean(_flag_by_truth(X, covariance, detector.fdr)[truth]),
+        "recall by truth": np.mean(_flag_by_truth(X, covariance, fdr)[truth]),
     }
     key = {"outliers": outliers, "share": share, "columns": n_features, "inliers": inliers}
     return [key | found | {"is warned": is_warned, "outcome": _name_outcome(found, is_warned)}]

@@ -20,7 +20,9 @@ _SHARE, _PRECISE = ".3f", ".4f"
 def show_a(source: Source) -> str:
     table = source.read("detector_a")
     seen, new = (format_range(100 * table[name], ".2f") for name in ("training rows", "new rows"))
-    return join_parts(f"Below the level are {seen} % of the training rows, and {new} % of new rows.")
+    return join_parts(
+        f"Below the level are {seen} % of the training rows, and {new} % of new rows."
+    )
 
 
 def show_b(source: Source) -> str:
@@ -34,8 +36,8 @@ def show_b(source: Source) -> str:
     return join_parts(
         f"The 95 % interval lies above .05 in {n_above} of the {len(ours)} settings.",
         make_table(pd.DataFrame(lines), formats),
-        f"The lowest recall belongs to {lowest['outliers']} outliers in {lowest['columns']} columns. "
-        f"From ten columns on, the recall of radial outliers is at least "
+        f"The lowest recall belongs to {lowest['outliers']} outliers in {lowest['columns']} "
+        f"columns. From ten columns on, the recall of radial outliers is at least "
         f"{radial['recall'].min():.3f}.",
     )
 
@@ -124,7 +126,7 @@ def show_h(source: Source) -> str:
     outcomes = ["right", "warned", "neither"]
     total = table[outcomes].sum()
     cells = table.groupby(["outliers", "share"], sort=False)[outcomes].sum()
-    shown = cells.astype(str).agg(" / ".join, axis=1).unstack().reset_index()  # noqa: PD010
+    shown = cells.astype(str).agg(" / ".join, axis=1).unstack().reset_index()
     shown.columns = ["outliers", *(format_percent(share) for share in shown.columns[1:])]
     return join_parts(
         f"Of {total.sum()} tables, {total['right']} are right, {total['warned']} are not but come "

@@ -62,9 +62,7 @@ def _order_methods(names: pd.Index) -> list[str]:
 
 def _name_settings(wide: pd.DataFrame) -> pd.DataFrame:
     """Name the columns by the share of wrong labels, and where these are in one class."""
-    wide.columns = [
-        f"{p:g}" if noise == "exact" else f"{noise} {p:g}" for noise, p in wide.columns
-    ]
+    wide.columns = [f"{p:g}" if noise == "exact" else f"{noise} {p:g}" for noise, p in wide.columns]
     return wide.reset_index()
 
 

@@ -51,6 +51,11 @@ def format_range(values: Iterable[float], how: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def get_means(cells: pd.Series) -> pd.Series:
+    """Return the numbers before "±"."""
+    return cells.str.partition(" ")[0].astype(float)
+
+
 def list_words(words: Iterable[str]) -> str:
     """Return "a, b and c"."""
     found = list(words)

@@ -6,9 +6,8 @@ from functools import partial
 
 import pandas as pd
 
-from benchmarks.pages.markdown import format_range, join_parts, make_table
+from benchmarks.pages.markdown import format_range, get_means, join_parts, make_table
 from benchmarks.pages.source import Show, Source
-
 
 # As the column of differences is named.
 _LESS = " less the Gaussian's"
@@ -20,7 +19,7 @@ def show_whole(source: Source, name: str) -> str:
 
 
 def _show_frame(table: pd.DataFrame) -> str:
-    return make_table(table, {name: _format_any for name in table}, empty="")
+    return make_table(table, dict.fromkeys(table, _format_any), empty="")
 
 
 def _format_any(value: object) -> str:
@@ -30,17 +29,12 @@ def _format_any(value: object) -> str:
 def show_components(source: Source) -> str:
     table = source.read("models_components")
     clean = table[table["share"] == 0]
-    ours, classical = (_get_means(clean[name]) for name in ("EOSPCA", "PCA (scikit-learn)"))
+    ours, classical = (get_means(clean[name]) for name in ("EOSPCA", "PCA (scikit-learn)"))
     return join_parts(
         _show_frame(table),
         f"On clean rows, EOSPCA costs {format_range(ours - classical, '.2f')} degrees compared "
         "with classical components.",
     )
-
-
-def _get_means(cells: pd.Series) -> pd.Series:
-    """Return the numbers before "±"."""
-    return cells.str.partition(" ")[0].astype(float)
 
 
 def show_calibration(source: Source) -> str:
@@ -76,8 +70,7 @@ def show_adbench(source: Source) -> str:
     table = source.read("models_adbench")
     rule = table[table["method"] == "picked by the rule"].iloc[0]
     roc, pr = (
-        f"{rule[name + _LESS]:+.1f} ± {rule[f'{name} ±']:.1f}"
-        for name in ("AUC-ROC", "AUC-PR")
+        f"{rule[name + _LESS]:+.1f} ± {rule[f'{name} ±']:.1f}" for name in ("AUC-ROC", "AUC-PR")
     )
     return join_parts(
         _show_frame(table),

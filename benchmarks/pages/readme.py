@@ -1,10 +1,10 @@
-"""The block of README.md: a few lines of the results."""
+"""Blocks of README.md: a few lines of the results."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from benchmarks.pages.markdown import join_parts
+from benchmarks.pages.markdown import get_means, join_parts
 from benchmarks.pages.source import Show, Source
 from eosparse.comparison.peers.eos import EOS
 from eosparse.comparison.tables import format_markdown
@@ -73,16 +73,11 @@ def _show_labels(source: Source) -> tuple[str, ...]:
     return what, area["EOS(LogReg)"], peers, "`eosparse reproduce g --full`"
 
 
-def _get_means(table: pd.DataFrame, name: str) -> pd.Series:
-    """Return the numbers before "±"."""
-    return table[name].str.partition(" ")[0].astype(float)
-
-
 def _show_clusters(source: Source) -> tuple[str, ...]:
     table = source.read("models_clusters")
     far = table[(table["outliers"] == "far") & (table["share"] >= 0.2)]
     ours, means, medoids = (
-        _format_between(_get_means(far, name))
+        _format_between(get_means(far[name]))
         for name in ("EOSKMeans", "k-means (scikit-learn)", "k-medoids")
     )
     what = "six clusters, 20 % or more far outliers: adjusted Rand index"
@@ -95,9 +90,17 @@ def _show_components(source: Source) -> tuple[str, ...]:
     line = table[clump]
     names = {"PCA (scikit-learn)": "PCA", "FastMCD (scikit-learn)": "FastMCD"}
     names |= {"ROBPCA (rrcov)": "ROBPCA"}
-    peers = ", ".join(f"{short} {_get_means(line, name).item():.0f}°" for name, short in names.items())
+    peers = ", ".join(
+        f"{short} {get_means(line[name]).item():.0f}°" for name, short in names.items()
+    )
     what = "three components, 20 % of the rows in a clump, 10 columns: angle to the truth"
-    return what, f"{_get_means(line, 'EOSPCA').item():.0f}°", peers, "`make bench-models`"
+    return what, f"{get_means(line['EOSPCA']).item():.0f}°", peers, "`make bench-models`"
 
 
-SHOWN: dict[str, Show] = {"measured": show_measured}
+def show_flagged_outliers(source: Source) -> str:
+    """Return the median share of labelled outliers among the flagged rows of the ADBench sets."""
+    table = source.read_reproduced("adbench_sets")
+    return f"{100 * table.loc[table['method'] == EOS, 'precision'].median():.0f} %"
+
+
+SHOWN: dict[str, Show] = {"measured": show_measured, "flagged_outliers": show_flagged_outliers}

@@ -8,7 +8,7 @@ from benchmarks.pages.source import Show, Source
 
 def show_tables(source: Source) -> str:
     table = source.read("tables")
-    formats: dict[str, Format] = {name: _format_any for name in table}
+    formats: dict[str, Format] = dict.fromkeys(table, _format_any)
     return make_table(table, formats | {"command": "`{}`".format})
 
 

@@ -2,6 +2,7 @@
 
 A block begins with ``<!-- figure: name -->`` and ends with ``<!-- end -->``. What stands between is
 replaced by what the function of that name makes from the CSV files, and a line with their commits.
+A single number in a sentence, ``<!-- number: name -->3 %<!-- end -->``, has no such line.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 SHOWN: dict[str, Show] = (
     detector.SHOWN | speed.SHOWN | models.SHOWN | labels.SHOWN | tables.SHOWN | readme.SHOWN
 )
-BLOCK = re.compile(r"<!-- figure: (?P<name>[\w-]+) -->\n.*?<!-- end -->", re.S)
+BLOCK = re.compile(r"<!-- (?P<kind>figure|number): (?P<name>\w+) -->.*?<!-- end -->", re.S)
 
 
 def write_pages() -> None:
@@ -39,8 +40,9 @@ def fill_blocks(text: str) -> str:
     """Return the text of a page with all its blocks filled."""
 
     def fill(block: re.Match[str]) -> str:
-        name = block["name"]
-        return f"<!-- figure: {name} -->\n\n{show(name)}\n\n<!-- end -->"
+        kind, name = block["kind"], block["name"]
+        content = SHOWN[name](Source()) if kind == "number" else f"\n\n{show(name)}\n\n"
+        return f"<!-- {kind}: {name} -->{content}<!-- end -->"
 
     return BLOCK.sub(fill, text)
 
