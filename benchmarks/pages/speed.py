@@ -1,4 +1,4 @@
-"""Blocks of docs/large-data.md."""
+"""Blocks of docs/large-data.md, and a number that docs/cluster.md quotes."""
 
 from __future__ import annotations
 
@@ -99,6 +99,12 @@ def show_g(source: Source) -> str:
     )
 
 
+def show_pass_time(source: Source) -> str:
+    """Return the time of a pass, which docs/cluster.md quotes."""
+    limits = source.read("speed_g_limits").set_index("what")["value"]
+    return f"{limits['a pass, ms']:.0f} ms"
+
+
 SHOWN: dict[str, Show] = {
     "speed_a": show_a,
     "speed_a_wide": show_a_wide,
@@ -108,4 +114,5 @@ SHOWN: dict[str, Show] = {
     "speed_e": show_e,
     "speed_f": show_f,
     "speed_g": show_g,
+    "pass_time": show_pass_time,
 }
