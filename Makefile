@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test test-browser lint types imports pytest oldest hooks docs bench-detector bench-labels bench-speed bench-tables bench-models reproduce clean
+.PHONY: demo test test-browser lint types imports pytest oldest hooks docs bench-detector bench-labels bench-speed bench-tables bench-models figures reproduce clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -79,6 +79,10 @@ bench-tables: $(STAMPS)/bench
 
 bench-models: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.models
+
+# Tables and numbers of the pages, from the CSV files; benchmarks do it at their end.
+figures: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.pages
 
 # The quick mode; make reproduce MODE=--full takes hours.
 MODE ?= --quick

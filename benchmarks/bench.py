@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from benchmarks.commits import RESULTS, record_commit
+from benchmarks.pages.write import write_pages
 from eosparse.comparison.machine import compute_fingerprint
 from eosparse.comparison.runner import (
     FAILED,
@@ -34,7 +36,6 @@ from eosparse.comparison.runner import (
 )
 from eosparse.rows.whole_file import replace_when_complete
 
-RESULTS = Path(__file__).parent / "results"
 # Alone on the machine, in a new process each: for units whose seconds or memory count.
 ALONE = Workers(count=1, threads=None, units_each=1)
 ALONE_ON_ONE_THREAD = Workers(count=1, threads=1, units_each=1)
@@ -108,7 +109,7 @@ class Bench:
         return [stored[key] for key in order if key in stored]
 
     def report(self, name: str, title: str, raw: pd.DataFrame | None, table: pd.DataFrame) -> None:
-        """Print a table, and write it and the rows behind it as CSV."""
+        """Print a table, and write it, the rows behind it and the commit of the code."""
         if raw is not None:
             self._write(f"{name}_raw.csv", raw, "%.6g")
         self._write(f"{name}.csv", table, "%.4g")
@@ -118,6 +119,7 @@ class Bench:
     def _write(self, name: str, table: pd.DataFrame, float_format: str) -> None:
         with replace_when_complete(self.folder / name) as partial_path:
             table.to_csv(partial_path, index=False, float_format=float_format)
+        record_commit(self.folder, name, self.scale)
 
     def finish(self) -> None:
         """Delete the units of the figures that have run."""
@@ -167,6 +169,8 @@ def run_command(package: str, description: str | None, figures: Mapping[str, Fig
                 figures[name](bench)
                 print(f"({name}: {time.perf_counter() - begun:.0f} s)", flush=True)
             bench.finish()
+        if arguments.out == RESULTS:
+            write_pages()
     except StoreError as error:
         raise SystemExit(str(error)) from None
     except KeyboardInterrupt:

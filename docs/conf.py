@@ -55,22 +55,18 @@ sphinx_gallery_conf = {
 
 # Links that GitHub resolves but the site does not: to files outside docs/, and to generated pages.
 _LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./|results/|differences)[^)#]*)[^)]*\)")
-_TABLE = re.compile(r"```\{csv-table\}\n:file: (\S+)\n.*?```", re.S)
 _HERE = Path(__file__).parent
 
 
 def _drop_missing_targets(app: Any, name: str, source: list[str]) -> None:
-    """Replace links that have no target on the site by their text, and tables that were not run."""
+    """Replace links that have no target on the site by their text."""
     folder = Path(app.env.doc2path(name)).parent
 
     def keep_link(link: re.Match[str]) -> str:
         target = (folder / link[2]).resolve()
         return link[0] if target.is_file() and target.is_relative_to(_HERE) else link[1]
 
-    def keep_table(table: re.Match[str]) -> str:
-        return table[0] if (folder / table[1]).is_file() else "*Not run yet.*"
-
-    source[0] = _TABLE.sub(keep_table, _LINK.sub(keep_link, source[0]))
+    source[0] = _LINK.sub(keep_link, source[0])
     if name == "index":
         lines = source[0].splitlines()
         absent = [p for p in ("results/*", "differences*") if not any(_HERE.glob(f"{p}.md"))]

@@ -1,7 +1,6 @@
 """Three tables from the command line, against a bare read.
 
-Each command runs in a process of its own, as a person would start it, imports included. At full
-size the table also goes into docs/tables.md.
+Each command runs in a process of its own, as a person would start it, imports included.
 """
 
 from __future__ import annotations
@@ -21,10 +20,7 @@ from benchmarks.bench import ALONE, Bench
 from benchmarks.speed.timing import THREADS
 from benchmarks.tables import makers
 from eosparse.comparison.runner import Row
-from eosparse.rows.whole_file import write_text
 
-_PAGE = Path(__file__).parents[2] / "docs" / "tables.md"
-_BEGIN, _END = "<!-- made by make bench-tables -->\n", "<!-- end -->\n"
 _RUNS = 5
 
 
@@ -82,8 +78,6 @@ def run(bench: Bench) -> None:
     table = bench.run_units("tables", measure, settings, ALONE)
     title = f"Three tables from the command line ({THREADS} cores)"
     bench.report("tables", title, None, table)
-    if bench.scale == 1.0:
-        _write_into_page(table)
 
 
 def measure(number: int, n_rows: int) -> list[Row]:
@@ -138,20 +132,3 @@ def _measure_process(folder: Path, code: str, *arguments: str) -> tuple[float, f
         runs.append((float(seconds), float(kilobytes) / 1024))
     spent, peak = np.median(runs[1:], axis=0)
     return float(spent), float(peak)
-
-
-def _write_into_page(table: pd.DataFrame) -> None:
-    """Replace the table of the page."""
-    rows = [[_format_cell(cell) for cell in line] for line in table.itertuples(index=False)]
-    rows = [[f"`{first}`", *rest] for first, *rest in rows]
-    lines = [list(table.columns), ["---"] * table.shape[1], *rows]
-    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    before, rest = _PAGE.read_text(encoding="utf-8").split(_BEGIN)
-    _, after = rest.split(_END)
-    write_text(_PAGE, f"{before}{_BEGIN}\n{text}\n{_END}{after}")
-
-
-def _format_cell(cell: object) -> str:
-    if not isinstance(cell, float):
-        return str(cell)
-    return f"{cell:.0f}" if cell >= 100 else f"{cell:.3g}"

@@ -20,6 +20,7 @@ _ONLY_READ = (
     "comparison/machine.py",
     "comparison/results.py",
     "comparison/tables.py",
+    "pages/",  # of benchmarks
 )
 
 
@@ -29,6 +30,7 @@ def describe_machine(command: str, n_workers: int) -> dict[str, str]:
         "command": command,
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "eosparse": eosparse.__version__,
+        "commit": find_commit(),
         "machine": f"{_name_processor()}, {os.cpu_count()} cores, {_measure_memory()}",
         "system": f"{platform.system()} {platform.release()}",
         "Python": platform.python_version(),
@@ -36,6 +38,39 @@ def describe_machine(command: str, n_workers: int) -> dict[str, str]:
         "R": _find_r_version(),
         "threads": f"{n_workers} processes side by side, one thread each",
     }
+
+
+def find_commit() -> str:
+    """Return the commit of the code, and whether its files differ from it.
+
+    Returns
+    -------
+    str
+        Such as ``"1a2b3c4"`` or ``"1a2b3c4, with changes"``; ``"unknown"`` if eosparse is not
+        imported from a checkout.
+
+    Examples
+    --------
+    >>> find_commit() == "unknown" or len(find_commit().partition(", ")[0]) == 7
+    True
+    """
+    root = Path(eosparse.__file__).parents[2]
+    # An installed package may lie inside the checkout of something else.
+    if not (root / ".git").exists():
+        return "unknown"
+    commit = _ask_git(root, "rev-parse", "HEAD")[:7] or "unknown"
+    code = ("src", "benchmarks", ":!benchmarks/results")
+    changed = _ask_git(root, "status", "--porcelain", "--", *code)
+    return f"{commit}, with changes" if changed else commit
+
+
+def _ask_git(root: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(root), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
+    return done.stdout.strip()
 
 
 def compute_fingerprint(*folders: Path) -> dict[str, str]:
