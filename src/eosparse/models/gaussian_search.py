@@ -43,6 +43,8 @@ _MOST_RELAXATIONS = 5
 _FALLBACK_SHRINKAGE = 0.1
 # Groups that are split off one after the other.
 _MOST_SPLITS = 3
+# A solution that holds more rows, by this share, has taken in a group.
+_TAKEN_IN = 0.02
 # With fewer rows for each direction of a sketch, a search in it would not be a robust one.
 _ROWS_PER_DIRECTION = 10
 
@@ -160,11 +162,11 @@ class _Choice:
 
     def find_solution(self, coupling: float) -> tuple[Candidate | None, Candidate | None]:
         """Return the best solution at a value of c, and the best of all."""
-        search = self._search()
+        search = self.search()
         best = search.best(search.model.alpha(coupling))
         return best, self._improve(search, best)
 
-    def _search(self) -> StartSearch:
+    def search(self) -> StartSearch:
         """Return the search on the sample, in working coordinates."""
         model, sample = self.model, self.sample
         crowding = model.crowding * sample.n_rows / float(sample.mass.sum())
@@ -187,7 +189,15 @@ class _Choice:
             )
             return found
         found, holds_groups = self._split_groups(search, found)
-        if holds_groups:
+        # Two standard errors of the share of the rows; a 99 % ellipsoid holds half of 99 %.
+        least = 0.495 + np.sqrt(search.copies / float(search.mass.sum()))
+        if found.coverage < least:
+            warn_caller(
+                f"the solution holds {found.coverage:.0%} of the rows, hardly more than half: the "
+                "others may be another group as large, which counts as outliers here.",
+                MaskingWarning,
+            )
+        elif holds_groups:
             warn_caller(
                 f"the {found.coverage:.0%} of the rows that belong together form groups that no "
                 "solution tells apart: outliers may be among them, and p-values are those of "
@@ -208,13 +218,35 @@ class _Choice:
         found = narrow.find_solution(narrow.first_coupling())[1]
         if found is None:
             return Attempt(model, alpha)
+        holding = self._hold(narrow.search(), found, coupling)
+        if holding != coupling:
+            coupling, alpha = holding, model.alpha(holding)
         members = Members(model, sketch, found.theta, found.cut, 1 - coupling)
         if model.amount == 0.0:
             return Attempt(model, alpha, begin=members.begin)
         # Few rows determine the covariance: start from all that lie as close as its members.
-        search = self._search()
+        search = self.search()
         weights = search.grow(members.weigh(sample.values, sample.mass))
         return Attempt(model, alpha, search.fit(weights))
+
+    def _hold(self, narrow: StartSearch, found: Candidate, coupling: float) -> float:
+        """Return a c for all columns at which rows that are left out in a sketch stay out.
+
+        Along other directions these rows are like all others, so the alternation takes them in, or
+        does not, just as it does in the sketch at the same c.
+        """
+        bolder = self._bolder_couplings(float(self.sample.n_rows) / self.sample.copies)
+        for c in (coupling, *sorted(set(bolder.values()) - {coupling})):
+            end = narrow.end(narrow.model.alpha(c), found.theta, tol=1e-12, max_iter=500)
+            if end is not None and end.coverage < found.coverage + _TAKEN_IN:
+                return c
+        warn_caller(
+            f"{1 - found.coverage:.0%} of the rows lie apart in a few directions, but too near to "
+            f"be told from the others in all {self.model.n_features} columns: they may be outliers "
+            "that are not flagged. Leave out columns that say nothing about them.",
+            MaskingWarning,
+        )
+        return coupling
 
     def _find_bolder(self, search: StartSearch, found: Candidate | None) -> Candidate | None:
         """Look for groups that only a smaller alpha separates, if alpha is open.
@@ -222,9 +254,9 @@ class _Choice:
         If only a minority was found, a majority that holds together at a smaller alpha is better.
         If a majority was found, a group may hide in it; with enough rows one can tell.
         """
-        bolder = self._bolder_couplings(search)
+        size, rank = float(search.mass.sum()) / search.copies, search.values.shape[1]
+        bolder = self._bolder_couplings(size)
         if found is not None and found.is_majority:
-            size, rank = float(search.mass.sum()) / search.copies, search.values.shape[1]
             if _BOLD_EFFICIENCY not in bolder or size < max(20 * rank, 200):
                 return None
             bold = search.ends(search.model.alpha(bolder[_BOLD_EFFICIENCY]))
@@ -235,12 +267,12 @@ class _Choice:
                 return best
         return None
 
-    def _bolder_couplings(self, search: StartSearch) -> dict[float, float]:
+    def _bolder_couplings(self, size: float) -> dict[float, float]:
         """Return larger values of c by their efficiency; none unless alpha is open."""
         if not self.request.is_alpha_open or self.model.amount > 0.0:
             return {}
         # Closer to the bound than usual: if it collapses, the first solution remains.
-        stable = self._largest_stable(float(search.mass.sum()) / search.copies, safety=1.3)
+        stable = self._largest_stable(size, safety=1.3)
         return {
             efficiency: min(coupling_for_efficiency(efficiency, self.model.dimension), stable)
             for efficiency in _BOLDER_EFFICIENCIES
@@ -248,7 +280,8 @@ class _Choice:
 
     def _split_groups(self, search: StartSearch, found: Candidate) -> tuple[Candidate, bool]:
         """Return a solution without the groups that `found` holds, and whether it still holds one."""
-        couplings = {found.coupling, *self._bolder_couplings(search).values()}
+        size = float(search.mass.sum()) / search.copies
+        couplings = {found.coupling, *self._bolder_couplings(size).values()}
         alphas = [search.model.alpha(coupling) for coupling in sorted(couplings)]
         for _ in range(_MOST_SPLITS):
             before, left = found, search.leave_group(found, alphas)

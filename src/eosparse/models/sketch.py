@@ -31,6 +31,8 @@ _N_AXES, _N_COLUMNS, _N_RANDOM = 8, 4, 8
 _POWER_STEPS = 12
 # Columns beyond this many robust spreads are bounded, as elsewhere in the search.
 _BOUND = 3.0
+# Keeps a covariance of dependent columns invertible.
+_LEAST_SHRINKAGE = 1e-6
 # Directions closer than this to the span of the others add nothing but rounding.
 _LEAST_REST = 1e-3
 
@@ -139,9 +141,10 @@ def _odd_directions(working: FloatArray, mass: FloatArray) -> FloatArray:
     """Return directions in which whitened rows look least Gaussian."""
     scatter, size = bounded_scatter(working, mass)
     # As much shrinkage as makes the inverse of a covariance from few rows a good one.
-    amount = min(max(oas_shrinkage(scatter, len(scatter), size), 1e-6), 1.0)
+    amount = max(oas_shrinkage(scatter, len(scatter), size), _LEAST_SHRINKAGE)
+    target = float(np.trace(scatter)) / len(scatter)
     scatter *= 1 - amount
-    scatter.flat[:: len(scatter) + 1] += amount * np.trace(scatter) / (len(scatter) * (1 - amount))
+    scatter.flat[:: len(scatter) + 1] += amount * target
     factor, _ = lapack.dpotrf(scatter, lower=1, clean=1)
     inverse, _ = lapack.dtrtri(factor, lower=1)
     white = working @ inverse.T
