@@ -15,6 +15,8 @@ from eosparse.core import FloatArray
 
 # A row may have all of the weight in its direction; its left-out distance stays finite.
 _LEAST_LEFT = 1e-3
+# With more columns than rows, nearly every row has a direction of its own.
+_LEAST_LEFT_SHRUNK = 1e-9
 # `take_in` is iterated until distances change by no more than this relative step.
 _MOST_STEPS, _STEP_TOLERANCE = 100, 1e-13
 
@@ -99,6 +101,12 @@ class SelfPull:
     Taking weight ω out of the fit changes ``m = y'V⁻¹y`` to ``m / (1 - ω - ω m)`` exactly, if the
     other weights stay. They follow, which repeats the step with factor c, so ω = w/(1-c).
 
+    A shrunk covariance is ``V = (1-λ)S + λτI``, and only S changes: m becomes
+    ``m / ((1-ω)²/(1-ρω) - (1-λ)ωm)``, where ρ is the part of the distance in directions that the
+    rows determine. In all other directions the row has part in the scale of the columns, which adds
+    the factor ``1 - 2(1-ρ)ω``. Few rows determine V, most of them alone in a direction of their own,
+    so that other weights do not follow.
+
     Attributes
     ----------
     coupling : float
@@ -108,6 +116,8 @@ class SelfPull:
     leverage : float
         How much of a row's pull goes along its own direction: 1 for a full covariance, less for a
         structured or shrunk one.
+    held : float or None
+        ρ of a shrunk covariance; None without shrinkage.
 
     Examples
     --------
@@ -122,6 +132,7 @@ class SelfPull:
     coupling: float
     peak: float
     leverage: float = 1.0
+    held: float | None = None
 
     def weigh(self, fitted: FloatArray) -> FloatArray:
         """Return the weight of a row at a distance m in the metric of the uncorrected V."""
@@ -134,8 +145,9 @@ class SelfPull:
 
     def leave_out(self, fitted: FloatArray) -> FloatArray:
         """Return the corrected distance from the fit without the row, to first order."""
-        pull = self.weigh(fitted) / (1 - self.coupling)
-        left = np.maximum(1 - pull - self.leverage * pull * fitted, _LEAST_LEFT)
+        pull, rest = self._take_out(fitted)
+        least = _LEAST_LEFT if self.held is None else _LEAST_LEFT_SHRUNK
+        left = np.maximum(rest - self.leverage * pull * fitted, least)
         left_out: FloatArray = (1 - self.coupling) * fitted / left
         return left_out
 
@@ -143,12 +155,21 @@ class SelfPull:
         """Return the distance m of a training row from its left-out distance."""
         m = left_out / (1 - self.coupling)
         for _ in range(_MOST_STEPS):
-            pull = self.weigh(m) / (1 - self.coupling)
+            pull, rest = self._take_out(m)
             before = m
-            m = left_out * (1 - pull) / (1 - self.coupling + self.leverage * pull * left_out)
+            m = left_out * rest / (1 - self.coupling + self.leverage * pull * left_out)
             if np.allclose(before, m, rtol=_STEP_TOLERANCE, atol=0.0):
                 break
         return m
+
+    def _take_out(self, fitted: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ω of rows, and what the scale of the fit becomes without them."""
+        weights = self.weigh(fitted)
+        if self.held is None:
+            pull = weights / (1 - self.coupling)
+            return pull, 1 - pull
+        own_scale = 1 - 2 * (1 - self.held) * weights
+        return weights, own_scale * (1 - weights) ** 2 / (1 - self.held * weights)
 
     def distance_at_weight(self, weight: float) -> float:
         """Return the corrected distance at which a row has this weight."""

@@ -90,6 +90,8 @@ class GaussianModel(TableModel[Normal, Moments]):
         Free parameters of the covariance per row. It changes the speed, not the answer.
     dimension : float
         Number of dimensions that the covariance effectively fits.
+    feedback : float
+        How strongly the covariance follows its own weights, relative to one without shrinkage.
     coordinates : Coordinates or None
         From rows as stored to working coordinates; None if rows are in working coordinates.
 
@@ -113,6 +115,7 @@ class GaussianModel(TableModel[Normal, Moments]):
     smallest_size: float = 2.0
     crowding: float = 0.0
     dimension: float = 0.0
+    feedback: float = 1.0
     coordinates: Coordinates | None = None
 
     warms_up = True
@@ -360,7 +363,18 @@ class GaussianModel(TableModel[Normal, Moments]):
         if np.isfinite(result.alpha):
             at_location = self.error_at(np.zeros(1), result.theta)[0]
             peak = float(np.exp((result.objective - at_location) / result.alpha))
-        return SelfPull(self.coupling(result.alpha), peak, leverage)
+        held = self.held_part(result.theta) if self.amount > 0 else None
+        return SelfPull(self.coupling(result.alpha), peak, leverage, held)
+
+    def held_part(self, theta: Normal) -> float:
+        """Return the mean part of a row's distance in directions that the rows determine.
+
+        With ``V = (1-λ)S + λτI`` it is ``tr(R²) / tr(R)`` for ``R = I - λτV⁻¹``.
+        """
+        floor, size = self.amount * self.target, len(theta.location)
+        trace = size - floor * theta.precision_trace
+        squares = size - 2 * floor * theta.precision_trace + floor**2 * theta.precision_squares
+        return float(min(max(squares / max(trace, 1e-300), 0.0), 1.0))
 
     def find_law(self, result: Result[Normal], pull: Pull, distances: Table) -> Law:
         """Return the law of the distance of a new, good row."""

@@ -38,6 +38,7 @@ from eosparse.core import (
     weighted_moments,
     weighted_quantiles,
 )
+from eosparse.inference import SelfPull
 from eosparse.models.gaussian_guesses import guess_clean_rows
 from eosparse.models.groups import find_group
 from eosparse.models.normal import Normal, SingularFitError
@@ -270,12 +271,15 @@ class StartSearch:
         A row that has a part of a shrunk covariance to itself is measured from the fit without it.
         With many rows per column that makes no difference.
         """
-        distances = self.fit(weights).mahalanobis(self.values)
+        fit = self.fit(weights)
+        distances = fit.mahalanobis(self.values)
         if self.model.amount == 0.0:
             return distances
-        share = weights / weights.sum()
-        left = 1 - share - (1 - self.model.amount) * share * distances
-        return np.asarray(distances / np.maximum(left, 1e-9))
+        # All rows that count have equal weights here: c = 0.
+        taken = weights > 0
+        pull = SelfPull(0.0, 1 / weights.sum(), 1 - self.model.amount, self.model.held_part(fit))
+        distances[taken] = pull.leave_out(distances[taken])
+        return distances
 
     def end(
         self, alpha: float, start: Normal, *, tol: float = 1e-5, max_iter: int = 60

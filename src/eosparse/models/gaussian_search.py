@@ -46,7 +46,7 @@ _MOST_SPLITS = 3
 # A solution that holds more rows, by this share, has taken in a group.
 _TAKEN_IN = 0.02
 # With fewer rows for each direction of a sketch, a search in it would not be a robust one.
-_ROWS_PER_DIRECTION = 10
+_ROWS_PER_DIRECTION = 20
 
 
 def propose_attempts(
@@ -93,6 +93,7 @@ def narrow_model(model: GaussianModel, seen: Sample) -> GaussianModel:
         smallest_size=min(1.5 * (size + 1), n_rows / 4),
         crowding=covariance_parameters("full", size) / n_rows,
         dimension=float(size),
+        feedback=1.0,
     )
 
 
@@ -114,17 +115,19 @@ class _Choice:
                     "covariance collapses onto a point. Use a larger alpha."
                 )
             return model.coupling(alpha)
+        # Rows scatter in all directions of a shrunk covariance, however few it fits.
+        dimension = model.dimension if model.amount == 0.0 else model.n_features
         if self.request.efficiency is not None:
-            return coupling_for_efficiency(self.request.efficiency, model.dimension)
-        asked = coupling_for_efficiency(AUTO_EFFICIENCY, model.dimension)
-        return min(asked, self._largest_stable(self.sample.n_rows))
+            return coupling_for_efficiency(self.request.efficiency, dimension)
+        asked = coupling_for_efficiency(AUTO_EFFICIENCY, dimension)
+        return min(asked, self._largest_stable(self.sample.n_rows / self.sample.copies))
 
     def _largest_stable(self, n_rows: float, safety: float = 2.0) -> float:
         """Return the largest safe c; up to half of the rows may turn out not to belong."""
         structure, dimension = self.model.covariance, self.model.dimension
         parameters = covariance_parameters(structure, dimension)
-        stable = largest_stable_coupling(parameters, n_rows / 2, safety)
-        if structure != "full":
+        stable = largest_stable_coupling(parameters, n_rows / 2, safety) / self.model.feedback
+        if structure != "full" or self.model.amount > 0.0:
             return stable
         return min(stable, largest_uncaptured_coupling(dimension, n_rows / 2, safety))
 
@@ -218,16 +221,17 @@ class _Choice:
         found = narrow.find_solution(narrow.first_coupling())[1]
         if found is None:
             return Attempt(model, alpha)
-        holding = self._hold(narrow.search(), found, coupling)
-        if holding != coupling:
-            coupling, alpha = holding, model.alpha(holding)
         members = Members(model, sketch, found.theta, found.cut, 1 - coupling)
-        if model.amount == 0.0:
+        if model.amount > 0.0:
+            # Few rows determine the covariance: start from all that lie as close as its members.
+            search = self.search()
+            weights = search.grow(members.weigh(sample.values, sample.mass))
+            return Attempt(model, alpha, search.fit(weights))
+        holding = self._hold(narrow.search(), found, coupling)
+        if holding == coupling:
             return Attempt(model, alpha, begin=members.begin)
-        # Few rows determine the covariance: start from all that lie as close as its members.
-        search = self.search()
-        weights = search.grow(members.weigh(sample.values, sample.mass))
-        return Attempt(model, alpha, search.fit(weights))
+        bold = replace(members, factor=1 - holding)
+        return Attempt(model, model.alpha(holding), begin=bold.begin)
 
     def _hold(self, narrow: StartSearch, found: Candidate, coupling: float) -> float:
         """Return a c for all columns at which rows that are left out in a sketch stay out.

@@ -72,6 +72,13 @@ class Normal:
         return float(np.square(self.inverse_factor).sum())
 
     @cached_property
+    def precision_squares(self) -> float:
+        """Sum of the squared elements of the inverse covariance."""
+        if self.factor.ndim == 1:
+            return float(np.square(1.0 / self.covariance).sum())
+        return float(np.square(self.inverse_factor.T @ self.inverse_factor).sum())
+
+    @cached_property
     def is_well_conditioned(self) -> bool:
         """Whether a product with the inverse of the factor is as good as a substitution."""
         if self.factor.ndim == 1:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 # With fewer rows per column than this, "auto" shrinks the covariance: its smallest eigenvalues are
 # then too small by a factor of three or more (Marchenko and Pastur).
 ROWS_PER_COLUMN = 5.0
-# A covariance shrunk further no longer follows the rows at all.
-_MOST_SHRINKAGE = 0.99
+# A covariance shrunk further no longer follows the rows at all. With fewer rows than columns, the
+# rows vary more along the directions that they span, by that ratio, than they do on the whole.
+_LEAST_FOLLOWED = 0.01
 
 
 def choose_shrinkage(model: GaussianModel, sample: Sample) -> GaussianModel:
@@ -28,13 +29,20 @@ def choose_shrinkage(model: GaussianModel, sample: Sample) -> GaussianModel:
     if model.shrinkage == 0.0 or (model.shrinkage == "auto" and not is_crowded):
         return model
     scatter, size = bounded_scatter(model.coordinates(sample.values), sample.mass)
-    chosen = min(oas_shrinkage(scatter, n_features, size), _MOST_SHRINKAGE)
+    most = 1 - _LEAST_FOLLOWED * min(1.0, size / n_features)
+    chosen = min(oas_shrinkage(scatter, n_features, size), most)
     amount = chosen if model.shrinkage == "auto" else model.shrinkage
     if amount == 0.0:
         return model
-    dimension = effective_dimension(scatter, n_features, amount) if is_crowded else float(rank)
     target = float(np.trace(scatter)) / n_features
-    return replace(model, amount=amount, target=target, dimension=dimension)
+    model = replace(model, amount=amount, target=target)
+    if not is_crowded:
+        return model
+    parts = followed_parts(scatter, n_features, amount)
+    largest = max(float(parts[0]), 1e-300)
+    return replace(
+        model, dimension=float(parts.sum()) / largest, feedback=max(largest**2 / (1 - amount), 1.0)
+    )
 
 
 def bounded_scatter(working: FloatArray, mass: FloatArray) -> tuple[FloatArray, float]:
@@ -85,18 +93,19 @@ def oas_shrinkage(scatter: FloatArray, n_features: int, effective_size: float) -
     return float(min(1.0, above / ((effective_size + 1 - 2 / n_features) * spread)))
 
 
-def effective_dimension(scatter: FloatArray, n_features: int, shrinkage: float) -> float:
-    """Return the number of directions along which a shrunk covariance follows the rows.
+def followed_parts(scatter: FloatArray, n_features: int, shrinkage: float) -> FloatArray:
+    """Return ρ, the part of each variance of a shrunk covariance that follows the rows.
 
-    With ρ_i the part of the i-th variance that comes from the rows, it is (Σ ρ)² / Σ ρ².
+    One for every direction, in falling order; their sum is the number of directions along which
+    the covariance follows the rows.
 
     Examples
     --------
     >>> import numpy as np
-    >>> round(effective_dimension(np.diag([4.0, 1.0, 0.0]), n_features=3, shrinkage=0.5), 2)
-    1.83
+    >>> followed_parts(np.diag([4.0, 1.0, 0.0]), n_features=3, shrinkage=0.5).round(2).tolist()
+    [0.71, 0.38, 0.0]
     """
-    variances = np.maximum(np.linalg.eigvalsh(scatter), 0.0)
+    variances = np.maximum(np.linalg.eigvalsh(scatter)[::-1], 0.0)
     followed = (1 - shrinkage) * variances
-    parts = followed / (followed + shrinkage * variances.sum() / n_features)
-    return float(parts.sum() ** 2 / np.square(parts).sum())
+    parts: FloatArray = followed / (followed + shrinkage * variances.sum() / n_features)
+    return parts

@@ -17,7 +17,7 @@ from scipy.linalg import lapack
 from eosparse.core import FloatArray, Moments, centre_and_spread
 from eosparse.models.directions import follow_extremes
 from eosparse.models.normal import Normal
-from eosparse.models.shrinkage import bounded_scatter, oas_shrinkage
+from eosparse.models.shrinkage import ROWS_PER_COLUMN, bounded_scatter, oas_shrinkage
 from eosparse.rows import Coordinates, Table
 
 if TYPE_CHECKING:
@@ -104,17 +104,32 @@ def choose_sketch(
     >>> sketch.directions.shape[1] < 50, bool(seen[0] < 0.1)
     (True, True)
     """
-    centre, spread = centre_and_spread(working, mass)
-    unit = np.where(spread > 0, spread, 1.0)
-    bounded = np.clip((working - centre) / unit, -_BOUND, _BOUND)
     share = mass / mass.sum()
-    found = [
-        _leading_axes(bounded - share @ bounded, share) / unit[:, None],
-        _odd_directions(working, mass),
-        _odd_columns(bounded, share) / unit[:, None],
-        _random_directions(working.shape[1], _N_RANDOM),
-    ]
+    bounded, unit = _bound_rows(working, mass, is_rotated=coordinates.basis is not None)
+    found = [_leading_axes(bounded - share @ bounded, share) / unit[:, None]]
+    # With few rows per column, directions can be chosen in which any rows form groups.
+    if mass.sum() >= ROWS_PER_COLUMN * working.shape[1]:
+        found.append(_odd_directions(working, mass))
+        found.append(_odd_columns(bounded, share) / unit[:, None])
+    found.append(_random_directions(working.shape[1], _N_RANDOM))
     return Sketch(coordinates, _orthonormalise(np.concatenate(found, axis=1)[:, :most]))
+
+
+def _bound_rows(
+    working: FloatArray, mass: FloatArray, *, is_rotated: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the rows with far ones brought nearer, and the units of their columns.
+
+    Columns are bounded one by one. Coordinates in the span of the rows are no columns: rows are
+    bounded by their length.
+    """
+    centre, spread = centre_and_spread(working, mass)
+    if not is_rotated:
+        unit = np.where(spread > 0, spread, 1.0)
+        return np.clip((working - centre) / unit, -_BOUND, _BOUND), unit
+    centred = working - centre
+    length = np.linalg.norm(centred, axis=1, keepdims=True)
+    return centred / np.maximum(1.0, length / np.median(length)), np.ones_like(spread)
 
 
 def _leading_axes(rows: FloatArray, share: FloatArray) -> FloatArray:
