@@ -168,8 +168,11 @@ class SelfPull:
         if self.held is None:
             pull = weights / (1 - self.coupling)
             return pull, 1 - pull
-        own_scale = 1 - 2 * (1 - self.held) * weights
-        return weights, own_scale * (1 - weights) ** 2 / (1 - self.held * weights)
+        # A row alone in its direction determines it: its own part is (1-λ)ωm / (1-ω).
+        own = self.leverage * weights * fitted / (1 - weights)
+        held = np.clip(own, self.held, 1.0)
+        own_scale = 1 - 2 * (1 - held) * weights
+        return weights, own_scale * (1 - weights) ** 2 / (1 - held * weights)
 
     def distance_at_weight(self, weight: float) -> float:
         """Return the corrected distance at which a row has this weight."""

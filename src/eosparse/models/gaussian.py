@@ -391,6 +391,10 @@ class GaussianModel(TableModel[Normal, Moments]):
         if self.covariance == "full" and self.amount == 0.0:
             law = ScaledF.of_fit(len(result.theta.location), result.effective_size, coupling)
             return law.match_mean(mean, pull)
+        if self.amount > 0.0:
+            # A new row's square, in a column whose scale comes from n rows, has a variance that is
+            # 1 + 6/n times as large; and the variance itself is known from n rows only.
+            variance *= 1 + 8 / result.effective_size
         # The weights fall with m; their effect on left-out distances follows from the slope of m.
         slope = (1 - coupling) * (float(moments.mean[0]) / max(mean, 1e-300)) ** 2
         return FittedGamma.of_weighted(mean, variance, coupling / 2 * slope)

@@ -63,7 +63,7 @@ _LEAST_GROUP = 0.1
 # Standard errors by which a log-determinant has to be smaller to replace another end.
 _SIGNIFICANT = 4.0
 # Part of the good rows that growing may leave out.
-_LEFT_OUT = 0.001
+_LEFT_OUT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class StartSearch:
             return found
         is_in = np.zeros(len(self.mass), dtype=bool)
         is_in[inside[group]] = True
-        starts = [self._concentrate(self.mass * part, self.mass) for part in (is_in, ~is_in)]
+        starts = [self.concentrate(self.mass * part, self.mass) for part in (is_in, ~is_in)]
         for alpha in alphas:
             ends = self.ends(alpha, [start for start in starts if start is not None])
             better = [end for end in ends if self.is_better(end, found, if_level=True)]
@@ -210,7 +210,7 @@ class StartSearch:
         guesses = guess_clean_rows(self.values, pool)
         is_small = self.values.size <= _SMALL_SAMPLE
         refined = (map if is_small else map_parallel)(
-            lambda guess: self._concentrate(guess, pool), guesses
+            lambda guess: self.concentrate(guess, pool), guesses
         )
         fits = [fit for fit in refined if fit is not None]
         # The classical fit too, unconcentrated: ties may make every half of the rows singular.
@@ -220,7 +220,7 @@ class StartSearch:
                 distinct.append(fit)
         return distinct[:_MOST_ENDS]
 
-    def _concentrate(self, guess: FloatArray, pool: FloatArray) -> Normal | None:
+    def concentrate(self, guess: FloatArray, pool: FloatArray) -> Normal | None:
         """Refit a guess on the half of all rows that is closest to it.
 
         The fit to that half is too narrow for a clean table and about right for one that is half
@@ -237,27 +237,30 @@ class StartSearch:
             for _ in range(_CONCENTRATION_STEPS):
                 distances = self.left_out_distances(weights)
                 weights = pool * (distances <= weighted_quantiles(distances, pool, (share,)))
-            if self.model.amount > 0:
-                weights = self.grow(weights)
-            fit = self.fit(weights)
+            fit = self.fit(weights if self.model.amount == 0 else self._grow(weights))
             _ = fit.factor  # raises here if the fit is singular
         except SingularFitError:
             return None
         return fit
 
-    def grow(self, weights: FloatArray) -> FloatArray:
+    def _grow(self, weights: FloatArray) -> FloatArray:
         """Take in all rows that lie as close to a fit as the rows it was fitted to, again and again.
 
         Both are measured from the fit without the row. Cube roots of squared distances are close
-        to Gaussian (Wilson and Hilferty).
+        to Gaussian (Wilson and Hilferty). Their spread is that of the nearer half at first, and
+        then that of all rows taken in.
         """
         farthest = float(ndtri(1 - _LEFT_OUT))
-        for _ in range(_GROWTH_STEPS):
+        for step in range(_GROWTH_STEPS):
             roots = np.cbrt(self.left_out_distances(weights))
-            low, middle = weighted_quantiles(roots, weights, (0.25, 0.5))
-            reach = middle + farthest * (middle - low) / float(ndtri(0.75))
-            before, weights = weights, self.mass * (roots <= reach)
-            if (weights == before).all():
+            if step == 0:
+                low, middle = weighted_quantiles(roots, weights, (0.25, 0.5))
+                spread = (middle - low) / float(ndtri(0.75))
+            else:
+                moments = weighted_moments(roots[:, None], weights, diagonal=True)
+                middle, spread = moments.mean[0], np.sqrt(moments.scatter[0])
+            before, weights = weights, self.mass * (roots <= middle + farthest * spread)
+            if step > 0 and (weights == before).all():
                 break
         return weights
 

@@ -223,10 +223,8 @@ class _Choice:
             return Attempt(model, alpha)
         members = Members(model, sketch, found.theta, found.cut, 1 - coupling)
         if model.amount > 0.0:
-            # Few rows determine the covariance: start from all that lie as close as its members.
-            search = self.search()
-            weights = search.grow(members.weigh(sample.values, sample.mass))
-            return Attempt(model, alpha, search.fit(weights))
+            start = members.weigh(sample.values, sample.mass)
+            return Attempt(model, alpha, self.search().concentrate(start, sample.mass))
         holding = self._hold(narrow.search(), found, coupling)
         if holding == coupling:
             return Attempt(model, alpha, begin=members.begin)
