@@ -41,7 +41,14 @@ from eosparse.models import (
     SubspaceModel,
     TableModel,
 )
-from eosparse.rows import MemoryRows, Sample, Table, choose_coordinates, take_sample
+from eosparse.rows import (
+    MemoryRows,
+    Sample,
+    Table,
+    choose_coordinates,
+    count_copies,
+    take_sample,
+)
 
 # The alternation first runs on this part of the rows, whose passes are cheap.
 _WARMING_SHARE = 1 / 16
@@ -93,7 +100,8 @@ def fit_model(
     table: Table, model: TableModel[Any, Any], options: FitOptions, *, is_scaled: bool = False
 ) -> Fit[Any]:
     """Choose what is left open on a sample of the rows, and fit all of them."""
-    sample = take_sample(table, model.sample_size(table))
+    copies = count_copies(table)
+    sample = replace(take_sample(table, model.sample_size(table)), copies=copies)
     coordinates = choose_coordinates(sample) if is_scaled else None
     view = coordinates or model.view
     seen = replace(sample, values=view(sample.values))
@@ -109,7 +117,7 @@ def fit_model(
     attempt, result = problem.fit(completed)
     if completed.is_squared:
         _warn_if_determined(result, attempt.model.n_determining(seen.values.shape[1]))
-    return Fit(attempt.model, result, sample.n_rows, coordinates, rounding)
+    return Fit(attempt.model, result, sample.n_rows, coordinates, rounding, copies)
 
 
 @dataclass(frozen=True)

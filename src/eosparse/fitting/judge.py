@@ -131,7 +131,7 @@ def find_judge(fit: Fit[Any], distances: Table, rule: Rule) -> Judge:
             level,
         )
         # What the next row would have needed: with nothing rejected, the level of a first one.
-        level *= max(rejected, 1.0) / fit.n_rows
+        level *= max(rejected, fit.copies) / fit.n_rows
     farthest = float(pull.take_in(law.distance_at(np.array([level])))[0])
     return Judge(fit, pull, law, float(pull.correct(np.array([farthest]))[0]))
 

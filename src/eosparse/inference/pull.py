@@ -118,6 +118,8 @@ class SelfPull:
         structured or shrunk one.
     held : float or None
         ρ of a shrunk covariance; None without shrinkage.
+    copies : float
+        How many times every row stands in the table: its copies are taken out with it.
 
     Examples
     --------
@@ -133,6 +135,7 @@ class SelfPull:
     peak: float
     leverage: float = 1.0
     held: float | None = None
+    copies: float = 1.0
 
     def weigh(self, fitted: FloatArray) -> FloatArray:
         """Return the weight of a row at a distance m in the metric of the uncorrected V."""
@@ -164,7 +167,7 @@ class SelfPull:
 
     def _take_out(self, fitted: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ω of rows, and what the scale of the fit becomes without them."""
-        weights = self.weigh(fitted)
+        weights = self.copies * self.weigh(fitted)
         if self.held is None:
             pull = weights / (1 - self.coupling)
             return pull, 1 - pull

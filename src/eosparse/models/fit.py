@@ -29,6 +29,8 @@ class Fit(Generic[Theta]):
         The scaled columns that the model sees; None if it reads rows as stored.
     rounding : float
         Errors up to this size are mere rounding, and count as zero; -inf if every error counts.
+    copies : float
+        How many times every row stands in the training table.
     """
 
     model: TableModel[Theta, Any]
@@ -36,6 +38,7 @@ class Fit(Generic[Theta]):
     n_rows: float
     coordinates: Coordinates | None = None
     rounding: float = -np.inf
+    copies: float = 1.0
 
     def measure(self, values: FloatArray) -> FloatArray:
         """Return the distance of each row from the fit."""

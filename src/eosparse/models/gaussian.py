@@ -41,6 +41,7 @@ from eosparse.inference import FittedGamma, Law, Pull, ScaledF, SelfPull
 from eosparse.models import fused
 from eosparse.models.base import TableModel
 from eosparse.models.efficiency import Structure, covariance_parameters
+from eosparse.models.exact_fit import restrict
 from eosparse.models.gaussian_search import propose_attempts
 from eosparse.models.normal import RANK_TOLERANCE, Normal, move_covariance, times_transposed
 from eosparse.models.shrinkage import choose_shrinkage
@@ -51,11 +52,14 @@ from eosparse.rows import (
     Table,
     check_rows_differ,
     choose_coordinates,
+    find_heap,
     reduce_to_span,
 )
 
 # Columns farther from zero, in spreads, would lose more than 16 of 53 bits if θ is brought to them.
 _FAR_FROM_ZERO = 2.0**16
+# From so many columns on, blocks are kept row by row.
+_MANY_COLUMNS = 64
 # c = 1 is the collapse onto a point; 1/(1-c) has to stay finite.
 _LARGEST_COUPLING = 0.999
 # With a larger c, an extrapolation by 1/(1-c) would be longer than twenty steps.
@@ -94,6 +98,10 @@ class GaussianModel(TableModel[Normal, Moments]):
         How strongly the covariance follows its own weights, relative to one without shrinkage.
     coordinates : Coordinates or None
         From rows as stored to working coordinates; None if rows are in working coordinates.
+    copies : float
+        How many times every row stands in the table.
+    is_exact_fit : bool
+        Whether some rows lie off the span of the coordinates, which more than half are on.
 
     Examples
     --------
@@ -117,6 +125,8 @@ class GaussianModel(TableModel[Normal, Moments]):
     dimension: float = 0.0
     feedback: float = 1.0
     coordinates: Coordinates | None = None
+    copies: float = 1.0
+    is_exact_fit: bool = False
 
     warms_up = True
     view = staticmethod(np.asarray)  # type: ignore[assignment]  # as stored; θ has shift and scale
@@ -201,7 +211,8 @@ class GaussianModel(TableModel[Normal, Moments]):
         frame = self._bring_to_rows(theta)
         if frame is not None:
             centre, whitening, scale = frame
-            centred = np.empty(block.shape, order="F")  # few columns: faster than row by row
+            # Few columns: faster one after the other. Many: a transposed copy takes too long.
+            centred = np.empty(block.shape, order="F" if block.shape[1] < _MANY_COLUMNS else "C")
             with np.errstate(over="ignore", invalid="ignore"):
                 np.subtract(block, centre, out=centred)
                 if whitening.ndim == 1:
@@ -214,7 +225,10 @@ class GaussianModel(TableModel[Normal, Moments]):
         working = block if self.coordinates is None else self.coordinates(block)
         centred = working - theta.location
         white = theta.whiten(centred)
-        return centred, np.einsum("ij,ij->i", white, white), None
+        distances = np.einsum("ij,ij->i", white, white)
+        if self.is_exact_fit:
+            distances += self._off_span_distances(block)
+        return centred, distances, None
 
     def _bring_to_rows(self, theta: Normal) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Return θ's location and whitening matrix for rows as stored, and the rows' scale.
@@ -273,6 +287,8 @@ class GaussianModel(TableModel[Normal, Moments]):
         plain step that the extrapolated one stands for.
         """
         c = min(self.coupling(alpha), _LARGEST_COUPLING)
+        if not len(before.location):
+            return Foresight(0.0, None)
         # The middle between the least and the largest eigenvalue of the law.
         crowded = (1 + float(np.sqrt(self.crowding))) ** 2 / 2
         middle = min(c * (1 + self.crowding if self.crowding < 1 else crowded), _LARGEST_COUPLING)
@@ -308,19 +324,27 @@ class GaussianModel(TableModel[Normal, Moments]):
             check_rows_differ(sample)
         coordinates = choose_coordinates(sample)
         if self.covariance == "full":
+            heap = find_heap(sample)
+            if not heap.all():
+                return restrict(self, coordinates, sample, heap)
             reduced = reduce_to_span(coordinates, MemoryRows(sample.values, sample.mass))
             if reduced.basis is not None and not sample.is_whole:  # ask all rows
                 reduced = reduce_to_span(coordinates, sample.table)
             coordinates = reduced
-        rank, n_rows = coordinates.rank, sample.n_rows
+        return self.complete_in(coordinates, sample)
+
+    def complete_in(self, coordinates: Coordinates, sample: Sample) -> GaussianModel:
+        """Return the model in given coordinates, with shrinkage chosen."""
+        rank, n_rows = coordinates.rank, sample.n_rows / sample.copies
         model = replace(
             self,
             coordinates=coordinates,
             n_features=sample.values.shape[1],
             # A covariance needs rank + 1 rows; a fit to few more is a collapse.
-            smallest_size=min(1.5 * (rank + 1), n_rows / 4),
+            smallest_size=sample.copies * min(1.5 * (rank + 1), n_rows / 4),
             crowding=covariance_parameters(self.covariance, rank) / n_rows,
-            dimension=float(rank),
+            dimension=float(max(rank, 1)),
+            copies=sample.copies,
         )
         return model if self.covariance != "full" else choose_shrinkage(model, sample)
 
@@ -340,9 +364,15 @@ class GaussianModel(TableModel[Normal, Moments]):
                 if np.isfinite(distances.max()):
                     return distances
         distances = self._measure(block, theta)[1]
-        if self.coordinates is not None and self.coordinates.basis is not None:
-            distances += self.coordinates.off_span(block) / self.off_span_variance
+        has_span = self.coordinates is not None and self.coordinates.basis is not None
+        if has_span and not self.is_exact_fit:
+            distances += self._off_span_distances(block)
         return distances
+
+    def _off_span_distances(self, block: FloatArray) -> FloatArray:
+        """Return the part of the squared distances along directions that the rows do not span."""
+        assert self.coordinates is not None
+        return self.coordinates.off_span(block) / self.off_span_variance
 
     @property
     def off_span_variance(self) -> float:
@@ -364,7 +394,7 @@ class GaussianModel(TableModel[Normal, Moments]):
             at_location = self.error_at(np.zeros(1), result.theta)[0]
             peak = float(np.exp((result.objective - at_location) / result.alpha))
         held = self.held_part(result.theta) if self.amount > 0 else None
-        return SelfPull(self.coupling(result.alpha), peak, leverage, held)
+        return SelfPull(self.coupling(result.alpha), peak, leverage, held, self.copies)
 
     def held_part(self, theta: Normal) -> float:
         """Return the mean part of a row's distance in directions that the rows determine.
@@ -389,12 +419,14 @@ class GaussianModel(TableModel[Normal, Moments]):
         moments, coupling = distances.fold(sum_up), self.coupling(result.alpha)
         mean, variance = float(moments.mean[1]), float(moments.scatter[1])
         if self.covariance == "full" and self.amount == 0.0:
-            law = ScaledF.of_fit(len(result.theta.location), result.effective_size, coupling)
-            return law.match_mean(mean, pull)
+            rank = len(result.theta.location)
+            size = result.effective_size / self.copies
+            law = ScaledF.of_fit(max(rank, 1), size, coupling)
+            return law.match_mean(mean, pull) if rank else law  # equal rows have no distance
         if self.amount > 0.0:
             # A new row's square, in a column whose scale comes from n rows, has a variance that is
             # 1 + 6/n times as large; and the variance itself is known from n rows only.
-            variance *= 1 + 8 / result.effective_size
+            variance *= 1 + 8 * self.copies / result.effective_size
         # The weights fall with m; their effect on left-out distances follows from the slope of m.
         slope = (1 - coupling) * (float(moments.mean[0]) / max(mean, 1e-300)) ** 2
         return FittedGamma.of_weighted(mean, variance, coupling / 2 * slope)

@@ -22,6 +22,7 @@ better; between equal ones, the one whose rows do not form two groups.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ from eosparse.core import (
     weighted_quantiles,
 )
 from eosparse.inference import SelfPull
+from eosparse.models.exact_fit import ExactFitError, find_plane
 from eosparse.models.gaussian_guesses import guess_clean_rows
 from eosparse.models.groups import find_group
 from eosparse.models.normal import Normal, SingularFitError
@@ -240,8 +242,22 @@ class StartSearch:
             fit = self.fit(weights if self.model.amount == 0 else self._grow(weights))
             _ = fit.factor  # raises here if the fit is singular
         except SingularFitError:
+            on_plane = find_plane(self.fit(weights), self.values)
+            if 2 * (self.mass @ on_plane) > self.mass.sum():
+                raise ExactFitError(on_plane) from None
             return None
         return fit
+
+    def _look_for_plane(self, collapsed: Normal) -> None:
+        """Raise if an alternation has collapsed onto a plane that holds more than half of the rows.
+
+        The half of the rows closest to the collapsed fit then lies on the plane, or will after
+        some concentration.
+        """
+        with suppress(SingularFitError):
+            distances = collapsed.mahalanobis(self.values)
+            near = distances <= weighted_quantiles(distances, self.mass, (0.5,))
+            self.concentrate(self.mass * near, self.mass)
 
     def _grow(self, weights: FloatArray) -> FloatArray:
         """Take in all rows that lie as close to a fit as the rows it was fitted to, again and again.
@@ -293,6 +309,7 @@ class StartSearch:
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt  # a search cut short has no answer
         if result.status is Status.COLLAPSED:
+            self._look_for_plane(result.last)
             return None
         theta, coupling = result.theta, min(self.model.coupling(alpha), 0.999)
         distances, cut = self._measure(result, coupling)

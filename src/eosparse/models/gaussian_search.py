@@ -23,6 +23,7 @@ from eosparse.models.efficiency import (
     largest_stable_coupling,
     largest_uncaptured_coupling,
 )
+from eosparse.models.exact_fit import ExactFitError, restrict
 from eosparse.models.gaussian_ends import Candidate, StartSearch
 from eosparse.models.normal import Normal
 from eosparse.models.shrinkage import choose_shrinkage
@@ -53,6 +54,17 @@ def propose_attempts(
     model: GaussianModel, sample: Sample, request: Request
 ) -> Iterator[Attempt[Normal]]:
     """Yield ways to fit all rows, best first; each is tried if those before collapse."""
+    try:
+        yield from _propose(model, sample, request)
+    except ExactFitError as exact:
+        assert model.coordinates is not None
+        inner = restrict(model, model.coordinates, sample, exact.rows)
+        yield from propose_attempts(inner, sample, request)
+
+
+def _propose(
+    model: GaussianModel, sample: Sample, request: Request
+) -> Iterator[Attempt[Normal]]:
     choice = _Choice(model, sample, request)
     coupling = choice.first_coupling()
     # Shrinkage is the remedy for a collapse without it, a larger alpha for one in spite of it.
@@ -78,7 +90,7 @@ def propose_attempts(
         )
         # A robust start would look for the exact relation again.
         milder = choose_shrinkage(replace(model, shrinkage=_FALLBACK_SHRINKAGE), sample)
-        yield from propose_attempts(milder, sample, replace(request, searches=False))
+        yield from _propose(milder, sample, replace(request, searches=False))
 
 
 def narrow_model(model: GaussianModel, seen: Sample) -> GaussianModel:
@@ -90,10 +102,11 @@ def narrow_model(model: GaussianModel, seen: Sample) -> GaussianModel:
         amount=0.0,
         n_features=size,
         coordinates=None,
-        smallest_size=min(1.5 * (size + 1), n_rows / 4),
+        smallest_size=seen.copies * min(1.5 * (size + 1), n_rows / 4),
         crowding=covariance_parameters("full", size) / n_rows,
         dimension=float(size),
         feedback=1.0,
+        is_exact_fit=False,
     )
 
 
@@ -135,10 +148,13 @@ class _Choice:
         """Yield the attempts at a value of c: the best solution first."""
         model, asked = self.model, self.request.alpha
         alpha = model.alpha(coupling) if asked == "auto" else asked
+        assert model.coordinates is not None
+        if model.coordinates.rank == 0:
+            yield Attempt(model, alpha, Normal(np.zeros(0), np.zeros((0, 0))))
+            return
         if not self.request.searches:
             yield Attempt(model, alpha)
             return
-        assert model.coordinates is not None
         if model.covariance == "full" and model.coordinates.rank > WIDE:
             yield self._attempt_wide(coupling, alpha)
             return
@@ -161,7 +177,8 @@ class _Choice:
         """Return the c that the sample bears."""
         if self.sample.is_whole:
             return coupling
-        return min(coupling, self._largest_stable(float(self.sample.mass.sum())))
+        size = float(self.sample.mass.sum()) / self.sample.copies
+        return min(coupling, self._largest_stable(size))
 
     def find_solution(self, coupling: float) -> tuple[Candidate | None, Candidate | None]:
         """Return the best solution at a value of c, and the best of all."""
@@ -173,10 +190,16 @@ class _Choice:
         """Return the search on the sample, in working coordinates."""
         model, sample = self.model, self.sample
         crowding = model.crowding * sample.n_rows / float(sample.mass.sum())
-        working = replace(model, coordinates=None, crowding=crowding)
-        values = sample.values if model.coordinates is None else model.coordinates(sample.values)
-        prior = None if (sample.mass == 1.0).all() else sample.mass
-        return StartSearch(working, values, sample.mass, prior, sample.copies)
+        working = replace(model, coordinates=None, crowding=crowding, is_exact_fit=False)
+        values, mass = sample.values, sample.mass
+        if model.coordinates is not None:
+            values = model.coordinates(sample.values)
+        if model.is_exact_fit:
+            assert model.coordinates is not None
+            mass = mass * (model.coordinates.off_span(sample.values) == 0)
+        return StartSearch(
+            working, values, mass, None if (mass == 1.0).all() else mass, sample.copies
+        )
 
     def _improve(self, search: StartSearch, best: Candidate | None) -> Candidate | None:
         """Return the best solution at any c; warn if rows that it holds may be outliers."""

@@ -40,14 +40,17 @@ class Normal:
     def factor(self) -> FloatArray:
         """Lower Cholesky factor, or standard deviations."""
         if self.covariance.ndim == 1:
-            if not (self.covariance > 0).all():
+            if not (self.covariance > RANK_TOLERANCE**2).all():
                 raise SingularFitError
             return np.sqrt(self.covariance)
+        if not self.covariance.size:
+            return self.covariance
         lower, info = lapack.dpotrf(self.covariance, lower=1, clean=1)
         diagonal = np.diag(lower)
-        # Relative to the column's own spread: a pivot of rounding size means an exact relation.
+        # A pivot of rounding size, beside the column's own spread or the scale of the working
+        # coordinates, means an exact relation.
         spread = np.sqrt(np.diag(self.covariance))
-        if info != 0 or not (diagonal > RANK_TOLERANCE * spread).all():
+        if info != 0 or not (diagonal > RANK_TOLERANCE * np.maximum(spread, 1.0)).all():
             raise SingularFitError
         factor: FloatArray = lower
         return factor
@@ -61,6 +64,8 @@ class Normal:
     @cached_property
     def inverse_factor(self) -> FloatArray:
         """Inverse of the Cholesky factor."""
+        if not self.factor.size:
+            return self.factor
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         return np.asarray(inverse)
 
@@ -81,7 +86,7 @@ class Normal:
     @cached_property
     def is_well_conditioned(self) -> bool:
         """Whether a product with the inverse of the factor is as good as a substitution."""
-        if self.factor.ndim == 1:
+        if self.factor.ndim == 1 or not self.factor.size:
             return True
         reciprocal, _ = lapack.dtrcon(self.factor, uplo="L")
         return bool(reciprocal > 1e-4)

@@ -24,11 +24,12 @@ _LEAST_FOLLOWED = 0.01
 def choose_shrinkage(model: GaussianModel, sample: Sample) -> GaussianModel:
     """Return a model with the requested shrinkage, or with one that suits the number of rows."""
     assert model.coordinates is not None
-    rank, n_features = int(model.dimension), model.n_features
-    is_crowded = sample.n_rows < ROWS_PER_COLUMN * rank
+    rank, n_features = model.coordinates.rank, model.n_features
+    is_crowded = sample.n_rows < ROWS_PER_COLUMN * sample.copies * rank
     if model.shrinkage == 0.0 or (model.shrinkage == "auto" and not is_crowded):
         return model
     scatter, size = bounded_scatter(model.coordinates(sample.values), sample.mass)
+    size /= sample.copies
     most = 1 - _LEAST_FOLLOWED * min(1.0, size / n_features)
     chosen = min(oas_shrinkage(scatter, n_features, size), most)
     amount = chosen if model.shrinkage == "auto" else model.shrinkage

@@ -7,13 +7,15 @@ from eosparse.rows.coordinates import (
     bound_columns,
     check_rows_differ,
     choose_coordinates,
+    find_heap,
     reduce_to_span,
+    span_rows,
 )
 from eosparse.rows.files import FileRows, open_rows
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
 from eosparse.rows.memory import MemoryRows
 from eosparse.rows.parallel import map_parallel, single_threaded_blas
-from eosparse.rows.sample import Sample, spread_out, take_sample
+from eosparse.rows.sample import Sample, count_copies, spread_out, take_sample
 from eosparse.rows.table import Chain, Table, as_float64
 
 # Storages other than memory, asked in turn whether they accept what a user passes as X.
@@ -35,11 +37,14 @@ __all__ = [
     "bound_columns",
     "check_rows_differ",
     "choose_coordinates",
+    "count_copies",
+    "find_heap",
     "group_by_class",
     "map_parallel",
     "open_rows",
     "reduce_to_span",
     "single_threaded_blas",
+    "span_rows",
     "spread_out",
     "take_sample",
 ]

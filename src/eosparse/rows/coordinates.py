@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eosparse.core import FloatArray, centre_and_spread, weighted_moments
+from eosparse.core import (
+    BoolArray,
+    FloatArray,
+    centre_and_spread,
+    weighted_moments,
+    weighted_quantiles,
+)
+from eosparse.rows.memory import MemoryRows
 from eosparse.rows.sample import Sample
 from eosparse.rows.table import Table
 
@@ -127,7 +134,7 @@ def choose_coordinates(sample: Sample) -> Coordinates:
         around = np.clip((values - centre) / unit, -_FARTHEST, _FARTHEST)
     bounded = np.clip(around, -_WINSOR, _WINSOR)
     deviation = np.sqrt(weighted_moments(bounded, present, diagonal=True).scatter)
-    middle = int(np.argmin(np.square(around).sum(axis=1)))
+    middle = _find_middle(around)
     scale = unit * np.where(deviation > 0, deviation, 1.0)
     bad = (scale > _LARGEST_SCALE) | (scale < 1 / _LARGEST_SCALE)
     if bad.any():
@@ -137,6 +144,57 @@ def choose_coordinates(sample: Sample) -> Coordinates:
             "square does not fit a float. Multiply the column by a constant."
         )
     return Coordinates(values[middle], scale)
+
+
+def _find_middle(around: FloatArray) -> int:
+    """Return the number of the row closest to the centre."""
+    return int(np.argmin(np.square(around).sum(axis=1)))
+
+
+def span_rows(coordinates: Coordinates, rows: FloatArray, mass: FloatArray) -> Coordinates:
+    """Return coordinates in the span of some rows, one of which becomes the origin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import Coordinates, span_rows
+    >>> plane = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
+    >>> span = span_rows(Coordinates(np.zeros(2), np.ones(2)), plane, np.ones(3))
+    >>> span.rank, span.off_span(np.array([[9.0, 5.0], [2.0, 7.0]])).tolist()
+    (1, [0.0, 4.0])
+    """
+    scaled = replace(coordinates, basis=None).standardise(rows)
+    centre = weighted_quantiles(scaled, mass, (0.5,))[0]
+    origin = np.asarray(rows[_find_middle(scaled - centre)], dtype=np.float64)
+    around = replace(coordinates, origin=origin, basis=None)
+    return reduce_to_span(around, MemoryRows(rows, mass))
+
+
+def find_heap(sample: Sample) -> BoolArray:
+    """Return which rows share, in each of some columns, a value that more than half of all have.
+
+    Columns are taken in the order of that share, as long as the rows that share all of these
+    values are still more than half. All rows if there is no such column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import MemoryRows, find_heap, take_sample
+    >>> rows = MemoryRows(np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [5.0, 4.0]]))
+    >>> find_heap(take_sample(rows, 4)).tolist()
+    [True, True, True, False]
+    """
+    values, mass = sample.values, sample.mass
+    middle = weighted_quantiles(values, mass, (0.5,))[0]  # what more than half share is the median
+    is_tied = values == middle
+    shares = mass @ is_tied / mass.sum()
+    heap = np.ones(len(values), dtype=bool)
+    for column in np.argsort(-shares, kind="stable"):
+        both = heap & is_tied[:, column]
+        if 2 * (mass @ both) <= mass.sum():
+            break
+        heap = both
+    return heap
 
 
 def check_rows_differ(sample: Sample) -> None:
