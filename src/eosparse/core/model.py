@@ -83,10 +83,15 @@ class ErrorModel(ABC, Generic[Block, Theta, Stats]):
     is_exact : bool
         Whether `solve` never raises the weighted error. If it may, as for penalised or randomised
         learners, the alternation stops before the first step that does not descend.
+    is_proven: bool
+        Whether it is proven, and tested, that `solve` never raises the weighted error. Only
+        rounding can then raise the objective, and the alternation ends there. Otherwise a rise is
+        a mistake of the model, and a `DescentError` says so.
     """
 
     smallest_size: float = 2.0
     is_exact: bool = True
+    is_proven: bool = False
 
     @abstractmethod
     def errors(self, block: Block, theta: Theta) -> FloatArray:

@@ -69,6 +69,7 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
     n_clusters: int | None = None
     smallest_size: float = 1.0
 
+    is_proven = True
     is_squared = True
 
     def errors(self, block: FloatArray, theta: FloatArray) -> FloatArray:

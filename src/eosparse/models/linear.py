@@ -79,6 +79,7 @@ class LinearModel(TableModel[Line, Moments]):
     target: int = -1
     smallest_size: float = 1.0
 
+    is_proven = True
     is_squared = True
 
     def errors(self, block: FloatArray, theta: Line) -> FloatArray:

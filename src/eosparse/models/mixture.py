@@ -147,6 +147,8 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
     target: float = 1.0
     smallest_size: float = 2.0
 
+    is_proven = True
+
     def errors(self, block: FloatArray, theta: Mixture) -> FloatArray:
         """Return minus the log-density of each row, per column."""
         logs: FloatArray = logsumexp(theta.log_densities(block), axis=1)

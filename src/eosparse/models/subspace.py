@@ -80,6 +80,7 @@ class SubspaceModel(TableModel[Plane, Moments]):
     n_components: int | None = None
     smallest_size: float = 1.0
 
+    is_proven = True
     is_squared = True
 
     def errors(self, block: FloatArray, theta: Plane) -> FloatArray:
