@@ -189,8 +189,8 @@ def alternate(
     start : Theta or State
         Where to start; `solve_from_prior` turns weights into a θ. Pass a `State` to resume.
     tol : float, default=1e-12
-        Stop when the objective falls by no more than ``tol * max(1, |objective|)``, or is
-        predicted to do so in the next step.
+        Stop when the objective falls by no more than ``tol * max(unit, |objective|)``, or is
+        predicted to do so in the next step. The unit is 1, or α where errors are squared distances.
     max_iter : int, default=1000
         Maximum number of passes over the rows.
     callback : callable, optional
@@ -292,7 +292,8 @@ class _Alternation(Generic[Block, Theta, Stats]):
     def _choose_next(self, state: State[Theta], statistics: Stats) -> State[Theta]:
         """Choose the θ to visit next, or end."""
         theta, history = state.theta, state.objective_history
-        target = self.tol * max(1.0, abs(history[-1]))
+        unit = self.model.objective_unit(self.alpha)
+        target = self.tol * max(unit, abs(history[-1]))
         state = replace(state, fall=np.nan, target=target)
         if len(history) > 1 and history[-2] - history[-1] <= target:
             return replace(state, status=Status.CONVERGED)

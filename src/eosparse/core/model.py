@@ -115,6 +115,10 @@ class ErrorModel(ABC, Generic[Block, Theta, Stats]):
         solution = optimal_weights(self.errors(block, theta), alpha, prior)
         return Visit(solution.summary, self.statistics(block, solution.weights, theta))
 
+    def objective_unit(self, alpha: float) -> float:  # noqa: ARG002  # for subclasses
+        """Return the size of an objective below which falls of it are no longer relative to it."""
+        return 1.0
+
     def foresee(self, before: Theta, after: Theta, alpha: float) -> Foresight[Theta] | None:  # noqa: ARG002  # for subclasses
         """Predict the gain of the plain step from `before` to `after`; None if unknown.
 

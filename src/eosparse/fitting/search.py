@@ -13,19 +13,21 @@ other error the same is done with the gamma law that it approximately follows: h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic
 
 import numpy as np
 
 from eosparse.core import (
+    DegenerateDataWarning,
     FloatArray,
     Result,
     Status,
     alternate,
     chi_squared_quantile,
     optimal_weights,
+    warn_caller,
     weighted_quantiles,
 )
 from eosparse.core.model import Theta
@@ -103,6 +105,11 @@ class Search(Generic[Theta]):
         return self.model.n_determining(self.values.shape[1])
 
     def propose(self, request: Request) -> Attempt[Theta]:
+        """Return the start with the lowest objective, and α, for errors without rounding."""
+        model = self.model.round_off(self.rounding)
+        return replace(self, model=model).choose_attempt(request)
+
+    def choose_attempt(self, request: Request) -> Attempt[Theta]:
         """Return the start with the lowest objective, and α."""
         starts = list(self.model.starts(self.sample))
         if not starts:
@@ -120,7 +127,12 @@ class Search(Generic[Theta]):
         alpha = min(guess for _, guess in guesses)
         best = self.best(candidates, alpha)
         # Many outliers reach the median of the errors, but not their lower quartile.
-        alpha = self.refine_alpha(best, min(alpha, self.quantile_alpha(best, 0.25)))
+        refined, alpha = self.refine(best, min(alpha, self.quantile_alpha(best, 0.25)))
+        if alpha <= self.rounding:
+            if exact := self.find_exact([refined, best, *candidates]):
+                return self.warn_of_exact_fit(exact[0])
+            # A minority that θ passes through exactly must not decide what is noise.
+            alpha = self.quantile_alpha(best, 0.5)
         if self.n_directions is None:
             self.check_alpha(alpha, self.quantile_alpha(starts[0], 0.5))
         if not request.searches:
@@ -160,8 +172,26 @@ class Search(Generic[Theta]):
         low, middle = weighted_quantiles(errors, self.mass, (0.1, 0.5)).ravel().tolist()
         return max(4 * (middle - low), 1e-12 * abs(middle), 1e-290)
 
-    def refine_alpha(self, theta: Theta, alpha: float) -> float:
-        """Return α for the law of the errors that the weights themselves show.
+    def find_exact(self, candidates: list[Theta]) -> list[Theta]:
+        """Return the θ on which most rows lie exactly, those with the most rows first."""
+        held = [float(self.mass @ (self.errors(theta) <= self.rounding)) for theta in candidates]
+        order = np.argsort(held, kind="stable")[::-1]
+        return [candidates[i] for i in order if held[i] > 0.5 * float(self.mass.sum())]
+
+    def warn_of_exact_fit(self, theta: Theta) -> Attempt[Theta]:
+        """Return the attempt at which rows that lie on θ keep all weight, and say so."""
+        share = float(self.mass @ (self.errors(theta) <= self.rounding)) / float(self.mass.sum())
+        warn_caller(
+            f"{share:.1%} of the rows fit the {type(self.model).__name__} exactly: there is no "
+            "noise by which to judge the others, and each of them is flagged. Columns with few "
+            "values, or that follow from others, can cause it: leave them out if this is not "
+            "what you ask for.",
+            DegenerateDataWarning,
+        )
+        return Attempt(self.model, self.rounding, theta)
+
+    def refine(self, theta: Theta, alpha: float) -> tuple[Theta, float]:
+        """Return θ, and α for the law of the errors that the weights themselves show.
 
         A quantile of all errors is too large if some rows are outliers, and assumes equal variances
         in all directions. A gamma law matched to the weighted errors, with its tilt undone, is
@@ -177,7 +207,7 @@ class Search(Generic[Theta]):
                 alpha = min(alpha, _LARGEST_RISE * self.quantile_alpha(theta, 0.5))
             if abs(alpha - before) <= 1e-3 * alpha:
                 break
-        return alpha
+        return theta, alpha
 
     def alpha(self, scale: float, n_directions: float) -> float:
         """Return α for an error that is `scale` times a gamma variable, 2σ² for squares."""
@@ -215,7 +245,7 @@ class Search(Generic[Theta]):
 
     def choose(self, results: list[Result[Theta]]) -> Result[Theta]:
         """Return the smallest solution, if possible a full and even one of a majority."""
-        for is_good in (self.holds_rows, self.is_full, self.is_even):
+        for is_good in (self.holds_rows, self.is_full, self.is_supported, self.is_even):
             results = [result for result in results if is_good(result)] or results
         return min(results, key=self.size)
 
@@ -242,11 +272,17 @@ class Search(Generic[Theta]):
         moments = self.moments(result.last, result.alpha)
         law = self.model.law(result.last, result.alpha, moments)
         usual = errors <= max(float(law.distance_at(np.array([0.01]))[0]), self.rounding)
-        total = float(self.mass.sum())
-        weights = optimal_weights(errors, result.alpha, self.mass).weights
-        return float(self.mass @ usual) >= 0.5 * total and self.model.is_full(
-            result.last, self.values, weights * total
-        )
+        most = float(self.mass @ usual) >= 0.5 * float(self.mass.sum())
+        return most and self.model.is_full(result.last, self.values, self.weigh(result))
+
+    def is_supported(self, result: Result[Theta]) -> bool:
+        """Whether no part of a solution rests on too few rows."""
+        return self.model.is_supported(result.last, self.values, self.weigh(result))
+
+    def weigh(self, result: Result[Theta]) -> FloatArray:
+        """Return the weights of a solution, one on average."""
+        weights = optimal_weights(self.errors(result.last), result.alpha, self.mass).weights
+        return weights * float(self.mass.sum())
 
     def is_even(self, result: Result[Theta]) -> bool:
         """Whether most rows are as near as the nearest quarter suggests, for equal variances.

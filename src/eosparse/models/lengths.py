@@ -37,6 +37,16 @@ def squared_norms(gaps: FloatArray) -> FloatArray:
     return np.minimum(squares, np.finfo(np.float64).max, out=squares)
 
 
+def drop_rounding(errors: FloatArray, rounding: float) -> FloatArray:
+    """Set errors that are mere rounding to zero, in place.
+
+    Where the fit is exact they would otherwise decide which rows keep their weight.
+    """
+    if rounding > 0:
+        errors[errors <= rounding] = 0.0
+    return errors
+
+
 def nearest_half(values: FloatArray, mass: FloatArray) -> BoolArray:
     """Return which rows are in the half nearest to the spatial median."""
     reach = lengths(values - spatial_median(values, mass))

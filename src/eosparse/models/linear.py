@@ -10,13 +10,13 @@ correntropy, with the squared bandwidth α/2.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from eosparse.core import FloatArray, Moments, check_whole, weighted_moments, weighted_quantiles
 from eosparse.models.base import TableModel
-from eosparse.models.lengths import nearest_half, squared_norms
+from eosparse.models.lengths import drop_rounding, nearest_half, squared_norms
 from eosparse.rows import Sample
 
 # A spread below this, relative to the mean, is rounding.
@@ -60,6 +60,8 @@ class LinearModel(TableModel[Line, Moments]):
         Number of the target's column; the last one by default.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
+    rounding : float
+        Errors up to this size are mere rounding, and count as zero.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class LinearModel(TableModel[Line, Moments]):
 
     target: int = -1
     smallest_size: float = 1.0
+    rounding: float = field(default=0.0, repr=False)
 
     is_proven = True
     is_squared = True
@@ -85,7 +88,7 @@ class LinearModel(TableModel[Line, Moments]):
     def errors(self, block: FloatArray, theta: Line) -> FloatArray:
         """Return the squared residual of each row."""
         x, y = self._split(block)
-        return squared_norms((y - theta.predict(x))[:, None])
+        return drop_rounding(squared_norms((y - theta.predict(x))[:, None]), self.rounding)
 
     def _split(self, block: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the columns x, and the target."""
@@ -142,6 +145,10 @@ class LinearModel(TableModel[Line, Moments]):
         near = residuals <= weighted_quantiles(residuals, mass, (0.5,))[0]
         for chosen in (mass > 0, near & (mass > 0), nearest_half(x, mass) & (mass > 0)):
             yield self.solve(self.statistics(values[chosen], mass[chosen]))
+
+    def round_off(self, rounding: float) -> LinearModel:
+        """Return the model for which errors up to a size are rounding."""
+        return replace(self, rounding=rounding)
 
     def n_directions(self, n_features: int) -> int:  # noqa: ARG002  # signature of the base class
         """Return 1: rows scatter in the direction of the target."""

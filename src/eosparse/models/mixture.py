@@ -73,6 +73,14 @@ class Mixture:
         with np.errstate(divide="ignore"):  # a component without rows has the density zero
             return np.log(self.shares)
 
+    def merge_equal(self) -> Mixture:
+        """Return the same density with the shares of equal components at the first of them."""
+        places, which = np.unique(self.locations, axis=0, return_inverse=True)
+        if len(places) == len(self.shares):
+            return self
+        first = np.array([int(np.argmax(which == place)) for place in which])
+        return Mixture(np.bincount(first, self.shares, len(first)), self.components)
+
     def log_densities(self, values: FloatArray) -> FloatArray:
         """Return the log of share times density, of each row under each component."""
         with np.errstate(over="ignore"):  # rows too far out for squares have the density zero
@@ -236,9 +244,14 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         return next(self.starts(replace(sample, values=rows.prepare(sample.values))))
 
     def starts(self, sample: Sample) -> Iterator[Mixture]:
-        """Yield equal balls around the centres with which k-means starts."""
+        """Yield equal balls around the centres with which k-means starts.
+
+        The last are all at the densest row, and stay equal: they are a single component, for tables
+        in which any second one would describe outliers.
+        """
         values, mass = sample.values, sample.mass
-        for centres in self._centres(values, mass):
+        alone = list(cluster_starts(values, mass, 1))[-1]
+        for centres in (*self._centres(values, mass), np.repeat(alone, self.n_components or 1, 0)):
             ball = _spread(centres, values, mass) * np.eye(values.shape[1])
             shares = np.full(len(centres), 1 / len(centres))
             yield Mixture(shares, tuple(Normal(centre, ball) for centre in centres))
@@ -260,20 +273,37 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         return 2
 
     def law(self, theta: Mixture, alpha: float, moments: ErrorMoments) -> MixtureLaw:
-        """Return the law of the error, from those of the components."""
+        """Return the law of the error, from those of the components.
+
+        Equal components count as one. A component with fewer rows than determine a covariance
+        cannot say how far its rows reach, and does not count unless no other does.
+        """
+        n_features, merged = theta.locations.shape[1], theta.merge_equal()
+        kish_size = 1 / float(moments.sums[0])  # Σ w²/u, weights summing to one
+        kept = (1 - 1 / (alpha * n_features) ** 2) ** 2  # of the rows, for a covariance: `ScaledF`
+        counts = kept * kish_size * merged.shares >= n_features + 1
         return MixtureLaw.of_fit(
-            theta.shares,
-            np.array([part.log_det for part in theta.components]),
-            self.peak_errors(theta),
-            n_features=theta.locations.shape[1],
+            np.where(counts, merged.shares, 0.0) if counts.any() else merged.shares,
+            np.array([part.log_det for part in merged.components]),
+            self.peak_errors(merged),
+            n_features=n_features,
             alpha=alpha,
-            kish_size=1 / float(moments.sums[0]),  # Σ w²/u, weights summing to one
+            kish_size=kish_size,
         )
 
     def is_full(self, theta: Mixture, values: FloatArray, weights: FloatArray) -> bool:
-        """Whether each component has more rows than columns, so that it has a covariance."""
+        """Whether each component has more rows than columns, so that it has a covariance.
+
+        Equal components are one, which is not full either.
+        """
         shared = theta.responsibilities(values).T @ weights
-        return bool((shared > values.shape[1]).all())
+        is_distinct = len(np.unique(theta.locations, axis=0)) == len(shared)
+        return is_distinct and bool((shared > values.shape[1]).all())
+
+    def is_supported(self, theta: Mixture, values: FloatArray, weights: FloatArray) -> bool:
+        """Whether each place has more rows than columns, or none: no outlier has its own."""
+        shared = theta.merge_equal().responsibilities(values).T @ weights
+        return bool(((shared > values.shape[1]) | (shared < _HARDLY_A_ROW)).all())
 
     def deviations(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the standardised deviation of each row from its most probable component.
@@ -303,6 +333,8 @@ def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
     return mean / values.shape[1] if mean > rounding else 1.0
 
 
+# A component with a smaller part of a row is about to vanish.
+_HARDLY_A_ROW = 0.1
 # Squared distances below this part of the rows' squared range are rounding,
 _ROUNDING = 1e-20
 # and beyond this, sums may overflow.
