@@ -39,6 +39,7 @@ from eosparse.models import (
     coupling_for_efficiency,
     squared_distances,
 )
+from eosparse.models.lengths import first_largest, nearest_part
 from eosparse.rows import MemoryRows, Sample
 
 # Efficiency behind alpha="auto": a tenth of the precision is given up for robustness.
@@ -175,7 +176,7 @@ class Search(Generic[Theta]):
     def find_exact(self, candidates: list[Theta]) -> list[Theta]:
         """Return the θ on which most rows lie exactly, those with the most rows first."""
         held = [float(self.mass @ (self.errors(theta) <= self.rounding)) for theta in candidates]
-        order = np.argsort(held, kind="stable")[::-1]
+        order = np.argsort(np.negative(held), kind="stable")
         return [candidates[i] for i in order if held[i] > 0.5 * float(self.mass.sum())]
 
     def warn_of_exact_fit(self, theta: Theta) -> Attempt[Theta]:
@@ -199,7 +200,10 @@ class Search(Generic[Theta]):
         """
         for _ in range(_REFINEMENTS):
             theta = self.settle(theta, alpha, _SAMPLE_PASSES).last
-            law = self.model.fit_gamma(alpha, self.moments(theta, alpha))
+            moments = self.moments(theta, alpha)
+            if moments.mean <= self.rounding:  # all weight is on rows that fit exactly
+                return theta, self.rounding
+            law = self.model.fit_gamma(alpha, moments)
             most = np.inf if self.n_directions is None else self.n_directions
             before = alpha
             alpha = self.alpha(law.scale, float(min(2 * law.shape, most)))
@@ -238,7 +242,7 @@ class Search(Generic[Theta]):
     def fit_far_rows(self, theta: Theta) -> Theta:
         """Return the fit to the half of the rows with the largest errors."""
         errors = self.errors(theta)
-        far = errors >= weighted_quantiles(errors, self.mass, (0.5,))[0]
+        far = nearest_part(-errors, self.mass, 0.5)
         far &= (errors < _FARTHEST) & (self.mass > 0)
         mass = self.mass[far] / self.mass[far].sum()
         return self.model.solve(self.model.statistics(self.values[far], mass, theta))
@@ -247,7 +251,7 @@ class Search(Generic[Theta]):
         """Return the smallest solution, if possible a full and even one of a majority."""
         for is_good in (self.holds_rows, self.is_full, self.is_supported, self.is_even):
             results = [result for result in results if is_good(result)] or results
-        return min(results, key=self.size)
+        return results[first_largest(-np.array([self.size(result) for result in results]))]
 
     def holds_rows(self, result: Result[Theta]) -> bool:
         """Whether a solution has not collapsed, and holds more than a few rows."""
@@ -330,7 +334,8 @@ def find_rounding(sample: Sample) -> float:
     middle = weighted_quantiles(values, mass, (0.5,))[0]
     squares = squared_distances(values, middle[None])[:, 0]
     typical = float(weighted_quantiles(squares, mass, (0.5,))[0]) or float(squares.max())
-    # Columns far from zero have lost digits already, and single precision has few to lose.
-    precision = float(np.finfo(sample.table.dtype).eps)
+    # Columns far from zero have lost digits already. Those of single precision are as exact as
+    # others: their rows are visited in double precision.
+    precision = float(np.finfo(np.float64).eps)
     lost = (4 * precision) ** 2 * (float(np.square(middle).sum()) + typical)
     return max(_ROUNDING * typical, lost, 1e-290)

@@ -16,7 +16,7 @@ import numpy as np
 
 from eosparse.core import FloatArray, Moments, check_whole, weighted_moments, weighted_quantiles
 from eosparse.models.base import TableModel
-from eosparse.models.lengths import drop_rounding, nearest_half, squared_norms
+from eosparse.models.lengths import drop_rounding, nearest_half, nearest_part, squared_norms
 from eosparse.rows import Sample
 
 # A spread below this, relative to the mean, is rounding.
@@ -142,7 +142,7 @@ class LinearModel(TableModel[Line, Moments]):
         mass = np.where(np.abs(values - middle).max(axis=1) < _FARTHEST, mass, 0.0)
         x, y = self._split(np.where(mass[:, None] > 0, values, 0.0))
         residuals = least_absolute_residuals(x, y, mass)
-        near = residuals <= weighted_quantiles(residuals, mass, (0.5,))[0]
+        near = nearest_part(residuals, mass, 0.5)
         for chosen in (mass > 0, near & (mass > 0), nearest_half(x, mass) & (mass > 0)):
             yield self.solve(self.statistics(values[chosen], mass[chosen]))
 

@@ -73,14 +73,6 @@ class Mixture:
         with np.errstate(divide="ignore"):  # a component without rows has the density zero
             return np.log(self.shares)
 
-    def merge_equal(self) -> Mixture:
-        """Return the same density with the shares of equal components at the first of them."""
-        places, which = np.unique(self.locations, axis=0, return_inverse=True)
-        if len(places) == len(self.shares):
-            return self
-        first = np.array([int(np.argmax(which == place)) for place in which])
-        return Mixture(np.bincount(first, self.shares, len(first)), self.components)
-
     def log_densities(self, values: FloatArray) -> FloatArray:
         """Return the log of share times density, of each row under each component."""
         with np.errstate(over="ignore"):  # rows too far out for squares have the density zero
@@ -244,17 +236,19 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         return next(self.starts(replace(sample, values=rows.prepare(sample.values))))
 
     def starts(self, sample: Sample) -> Iterator[Mixture]:
-        """Yield equal balls around the centres with which k-means starts.
+        """Yield equal balls around the centres with which k-means starts, and a single one.
 
-        The last are all at the densest row, and stay equal: they are a single component, for tables
-        in which any second one would describe outliers.
+        The single one, with other components of share zero, is for tables in which any second
+        component would describe outliers.
         """
         values, mass = sample.values, sample.mass
-        alone = list(cluster_starts(values, mass, 1))[-1]
-        for centres in (*self._centres(values, mass), np.repeat(alone, self.n_components or 1, 0)):
-            ball = _spread(centres, values, mass) * np.eye(values.shape[1])
-            shares = np.full(len(centres), 1 / len(centres))
-            yield Mixture(shares, tuple(Normal(centre, ball) for centre in centres))
+        size = self.n_components or 1
+        for centres in self._centres(values, mass):
+            yield _make_balls(centres, np.full(size, 1 / size), values, mass)
+        if size > 1:
+            densest = list(cluster_starts(values, mass, 1))[-1]
+            shares = np.where(np.arange(size) == 0, 1.0, 0.0)
+            yield _make_balls(np.repeat(densest, size, axis=0), shares, values, mass)
 
     def natural_alpha(self, efficiency: float, n_rows: float, n_features: int) -> float:
         """Return α for an efficiency, or a larger one at which half of the rows support K fits."""
@@ -275,34 +269,30 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
     def law(self, theta: Mixture, alpha: float, moments: ErrorMoments) -> MixtureLaw:
         """Return the law of the error, from those of the components.
 
-        Equal components count as one. A component with fewer rows than determine a covariance
-        cannot say how far its rows reach, and does not count unless no other does.
+        A component with fewer rows than determine a covariance cannot say how far its rows reach,
+        and does not count unless no other does.
         """
-        n_features, merged = theta.locations.shape[1], theta.merge_equal()
+        n_features = theta.locations.shape[1]
         kish_size = 1 / float(moments.sums[0])  # Σ w²/u, weights summing to one
         kept = (1 - 1 / (alpha * n_features) ** 2) ** 2  # of the rows, for a covariance: `ScaledF`
-        counts = kept * kish_size * merged.shares >= n_features + 1
+        counts = kept * kish_size * theta.shares >= n_features + 1
         return MixtureLaw.of_fit(
-            np.where(counts, merged.shares, 0.0) if counts.any() else merged.shares,
-            np.array([part.log_det for part in merged.components]),
-            self.peak_errors(merged),
+            np.where(counts, theta.shares, 0.0) if counts.any() else theta.shares,
+            np.array([part.log_det for part in theta.components]),
+            self.peak_errors(theta),
             n_features=n_features,
             alpha=alpha,
             kish_size=kish_size,
         )
 
     def is_full(self, theta: Mixture, values: FloatArray, weights: FloatArray) -> bool:
-        """Whether each component has more rows than columns, so that it has a covariance.
-
-        Equal components are one, which is not full either.
-        """
+        """Whether each component has more rows than columns, so that it has a covariance."""
         shared = theta.responsibilities(values).T @ weights
-        is_distinct = len(np.unique(theta.locations, axis=0)) == len(shared)
-        return is_distinct and bool((shared > values.shape[1]).all())
+        return bool((shared > values.shape[1]).all())
 
     def is_supported(self, theta: Mixture, values: FloatArray, weights: FloatArray) -> bool:
-        """Whether each place has more rows than columns, or none: no outlier has its own."""
-        shared = theta.merge_equal().responsibilities(values).T @ weights
+        """Whether each component has more rows than columns, or none: no outlier has its own."""
+        shared = theta.responsibilities(values).T @ weights
         return bool(((shared > values.shape[1]) | (shared < _HARDLY_A_ROW)).all())
 
     def deviations(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
@@ -318,6 +308,14 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
             own = chosen == k
             deviations[own] = (block[own] - part.location) @ root
         return deviations
+
+
+def _make_balls(
+    centres: FloatArray, shares: FloatArray, values: FloatArray, mass: FloatArray
+) -> Mixture:
+    """Return components with equal variance in all directions, that of the rows around them."""
+    ball = _spread(centres, values, mass) * np.eye(values.shape[1])
+    return Mixture(shares, tuple(Normal(centre, ball) for centre in centres))
 
 
 def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
