@@ -201,6 +201,7 @@ def test_few_distinct_rows():
     assert not detector.is_outlier_.any()
 
 
+@pytest.mark.filterwarnings("ignore:.*exactly:UserWarning")
 def test_rows_on_a_line_have_their_planes():
     rng = np.random.default_rng(0)
     X = np.outer(rng.normal(size=200), [1.0, 2.0, -1.0, 0.5])
@@ -302,4 +303,29 @@ def test_an_exact_relation_is_exact_in_single_precision(model, seed):
     X = np.random.default_rng(seed).normal(size=(200, 3))
     X[:, 2] = 2 * X[:, 0] + 1
     X[0, 2] = 50.0
-    assert EOSDetector(model=model).fit(X.astype(np.float32)).is_outlier_.sum() <= 1
+    with pytest.warns(DegenerateDataWarning, match="99.5% of the rows fit"):
+        detector = EOSDetector(model=model).fit(X.astype(np.float32))
+    np.testing.assert_array_equal(np.flatnonzero(detector.is_outlier_), [0])
+
+
+@pytest.mark.parametrize("cell", [999999999.0, -1e15])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("model", NAMES)
+def test_one_enormous_cell_is_flagged(model, seed, cell):
+    """It leaves few digits for the other rows, as long as it has weight."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(150, 5)) @ rng.normal(size=(5, 5))
+    X[7, 4] = cell
+    detector = EOSDetector(model=model).fit(X)
+    assert detector.is_outlier_[7]
+    assert detector.is_outlier_.mean() < 0.1
+    assert detector.weights_.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("model", ["regression", "subspace", "clusters"])
+def test_a_minority_that_fits_exactly_does_not_decide_what_noise_is(model):
+    """A third of the rows in a heap: the others are not outliers for that."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X[:100] = 0.0
+    assert EOSDetector(model=model).fit(X).is_outlier_.mean() < 0.05

@@ -25,6 +25,7 @@ from eosparse.core import (
     Result,
     Status,
     alternate,
+    centre_and_spread,
     chi_squared_quantile,
     optimal_weights,
     warn_caller,
@@ -39,7 +40,7 @@ from eosparse.models import (
     coupling_for_efficiency,
     squared_distances,
 )
-from eosparse.models.lengths import first_largest, nearest_part
+from eosparse.models.lengths import TIE, first_largest
 from eosparse.rows import MemoryRows, Sample
 
 # Efficiency behind alpha="auto": a tenth of the precision is given up for robustness.
@@ -107,7 +108,7 @@ class Search(Generic[Theta]):
 
     def propose(self, request: Request) -> Attempt[Theta]:
         """Return the start with the lowest objective, and α, for errors without rounding."""
-        model = self.model.round_off(self.rounding)
+        model = self.model.round_off(self.rounding, find_column_rounding(self.sample))
         return replace(self, model=model).choose_attempt(request)
 
     def choose_attempt(self, request: Request) -> Attempt[Theta]:
@@ -133,7 +134,7 @@ class Search(Generic[Theta]):
             if exact := self.find_exact([refined, best, *candidates]):
                 return self.warn_of_exact_fit(exact[0])
             # A minority that θ passes through exactly must not decide what is noise.
-            alpha = self.quantile_alpha(best, 0.5)
+            alpha = self.free_alpha(best)
         if self.n_directions is None:
             self.check_alpha(alpha, self.quantile_alpha(starts[0], 0.5))
         if not request.searches:
@@ -173,22 +174,35 @@ class Search(Generic[Theta]):
         low, middle = weighted_quantiles(errors, self.mass, (0.1, 0.5)).ravel().tolist()
         return max(4 * (middle - low), 1e-12 * abs(middle), 1e-290)
 
+    def free_alpha(self, theta: Theta) -> float:
+        """Return α from the median error of the rows that θ need not pass through."""
+        share = 0.5 + 0.5 * min(self.n_determining / float(self.mass.sum()), 1.0)
+        quantile = float(weighted_quantiles(self.errors(theta), self.mass, (share,))[0])
+        p = self.n_directions or 1.0
+        return self.alpha(2 * quantile / chi_squared_quantile(0.5, p), p)
+
     def find_exact(self, candidates: list[Theta]) -> list[Theta]:
-        """Return the θ on which most rows lie exactly, those with the most rows first."""
-        held = [float(self.mass @ (self.errors(theta) <= self.rounding)) for theta in candidates]
-        order = np.argsort(np.negative(held), kind="stable")
-        return [candidates[i] for i in order if held[i] > 0.5 * float(self.mass.sum())]
+        """Return the θ on which most rows lie exactly, those with the most rows first.
+
+        The rows that determine θ lie on it anyway, and are not counted.
+        """
+        held = np.array([float(self.mass @ (self.errors(theta) == 0)) for theta in candidates])
+        free, most = held - self.n_determining, float(self.mass.sum()) - self.n_determining
+        order = np.argsort(-held, kind="stable")
+        return [candidates[i] for i in order if free[i] > 0.5 * most]
 
     def warn_of_exact_fit(self, theta: Theta) -> Attempt[Theta]:
         """Return the attempt at which rows that lie on θ keep all weight, and say so."""
-        share = float(self.mass @ (self.errors(theta) <= self.rounding)) / float(self.mass.sum())
-        warn_caller(
-            f"{share:.1%} of the rows fit the {type(self.model).__name__} exactly: there is no "
-            "noise by which to judge the others, and each of them is flagged. Columns with few "
-            "values, or that follow from others, can cause it: leave them out if this is not "
-            "what you ask for.",
-            DegenerateDataWarning,
-        )
+        off = self.errors(theta) > 0
+        if off.any():
+            share = 1 - float(self.mass @ off) / float(self.mass.sum())
+            warn_caller(
+                f"{share:.1%} of the rows fit {type(self.model).__name__} exactly: there is no "
+                "noise by which to judge the others, and each of them is flagged. Columns with "
+                "few values, or that follow from others, are the usual cause: leave them out if "
+                "these rows are not what you look for.",
+                DegenerateDataWarning,
+            )
         return Attempt(self.model, self.rounding, theta)
 
     def refine(self, theta: Theta, alpha: float) -> tuple[Theta, float]:
@@ -242,7 +256,8 @@ class Search(Generic[Theta]):
     def fit_far_rows(self, theta: Theta) -> Theta:
         """Return the fit to the half of the rows with the largest errors."""
         errors = self.errors(theta)
-        far = nearest_part(-errors, self.mass, 0.5)
+        middle = float(weighted_quantiles(errors, self.mass, (0.5,))[0])
+        far = errors >= middle - TIE * abs(middle)
         far &= (errors < _FARTHEST) & (self.mass > 0)
         mass = self.mass[far] / self.mass[far].sum()
         return self.model.solve(self.model.statistics(self.values[far], mass, theta))
@@ -334,8 +349,14 @@ def find_rounding(sample: Sample) -> float:
     middle = weighted_quantiles(values, mass, (0.5,))[0]
     squares = squared_distances(values, middle[None])[:, 0]
     typical = float(weighted_quantiles(squares, mass, (0.5,))[0]) or float(squares.max())
-    # Columns far from zero have lost digits already. Those of single precision are as exact as
-    # others: their rows are visited in double precision.
-    precision = float(np.finfo(np.float64).eps)
-    lost = (4 * precision) ** 2 * (float(np.square(middle).sum()) + typical)
+    # Columns far from zero have lost digits already.
+    lost = (4 * np.finfo(np.float64).eps) ** 2 * (float(np.square(middle).sum()) + typical)
     return max(_ROUNDING * typical, lost, 1e-290)
+
+
+def find_column_rounding(sample: Sample) -> FloatArray:
+    """Return the square of the rounding in each column, by the precision in which it is stored."""
+    middle, spread = centre_and_spread(sample.values, sample.mass)
+    precision = 4 * float(np.finfo(sample.table.dtype).eps)
+    rounding: FloatArray = np.square(precision * middle) + np.square(precision * spread)
+    return rounding

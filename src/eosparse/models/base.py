@@ -118,8 +118,11 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         """Return the model with all open choices made and checked."""
         return self
 
-    def round_off(self, rounding: float) -> TableModel[Theta, Stats]:  # noqa: ARG002  # for subclasses
-        """Return the model for which errors up to a size are rounding, and count as zero."""
+    def round_off(self, rounding: float, columns: FloatArray) -> TableModel[Theta, Stats]:  # noqa: ARG002  # for subclasses
+        """Return the model for which errors that rounding can explain are zero.
+
+        Given are an error that is rounding anyway, and the squared rounding of each column.
+        """
         return self
 
     # Starts and α

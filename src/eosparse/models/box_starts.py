@@ -12,14 +12,12 @@ import heapq
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray
-from eosparse.models.lengths import first_largest
+from eosparse.models.lengths import TIE, first_largest
 
 # Steps of the power iteration: the axis only has to separate the rows, so a rough one is enough.
 _POWER_STEPS = 8
 # Squared deviations below this part of the squared values are rounding (1e-10 of a length).
 _ROUNDING = 1e-20
-# Rows nearer to the mean than this part of the farthest are at the mean.
-_TIE = 1e-10
 
 
 def bisect_rows(values: FloatArray, prior: FloatArray, n_boxes: int) -> FloatArray:
@@ -86,7 +84,7 @@ def _split(values: FloatArray, prior: FloatArray, rows: IntArray) -> tuple[IntAr
         axis = axis / max(float(np.linalg.norm(axis)), 1e-300)  # not by zero
     along = centred @ axis
     # A row at the mean itself must not be put on either side by rounding.
-    upper = along > _TIE * np.abs(along).max()
+    upper = along > TIE * np.abs(along).max()
     if upper.all() or not upper.any():
         # The axis was lost to rounding: put the farthest row into a box of its own.
         upper = np.arange(len(rows)) == farthest

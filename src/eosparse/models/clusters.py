@@ -55,6 +55,8 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
         Effective number of rows below which a solution counts as collapsed.
     rounding : float
         Errors up to this size are mere rounding, and count as zero.
+    column_rounding : array of shape (n_features,) or None
+        Squared rounding of each column. Errors that it can explain count as zero too.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
     n_clusters: int | None = None
     smallest_size: float = 1.0
     rounding: float = field(default=0.0, repr=False)
+    column_rounding: FloatArray | None = field(default=None, repr=False, compare=False)
 
     is_proven = True
     is_squared = True
@@ -78,6 +81,10 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
     def errors(self, block: FloatArray, theta: FloatArray) -> FloatArray:
         """Return the squared distance of each row to its nearest centre."""
         nearest: FloatArray = squared_distances(block, theta).min(axis=1)
+        if self.column_rounding is not None:
+            near = np.flatnonzero(nearest <= self.column_rounding.sum())
+            gaps = np.square(self.deviations(block[near], theta, np.inf))
+            nearest[near[(gaps <= self.column_rounding).all(axis=1)]] = 0.0
         return drop_rounding(nearest, self.rounding)
 
     def statistics(self, block: FloatArray, weights: FloatArray, theta: FloatArray) -> ClusterSums:
@@ -123,9 +130,9 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
         sample = take_sample(rows, self.sample_size(rows))
         return next(self.starts(replace(sample, values=rows.prepare(sample.values))))
 
-    def round_off(self, rounding: float) -> ClusterModel:
-        """Return the model for which errors up to a size are rounding."""
-        return replace(self, rounding=rounding)
+    def round_off(self, rounding: float, columns: FloatArray) -> ClusterModel:
+        """Return the model for which errors that rounding can explain are zero."""
+        return replace(self, rounding=rounding, column_rounding=columns)
 
     def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # signature of the base class
         """Return K: so many rows can each have a centre to themselves."""

@@ -7,7 +7,7 @@ import numpy as np
 from eosparse.core import BoolArray, FloatArray, weighted_quantiles
 
 # Relative differences below this are rounding of sums.
-_TIE = 1e-10
+TIE = 1e-10
 # Weiszfeld's iteration usually stops earlier; the median only has to be near the middle.
 _STEPS_TO_MEDIAN = 100
 
@@ -44,8 +44,7 @@ def drop_rounding(errors: FloatArray, rounding: float) -> FloatArray:
 
     Where the fit is exact they would otherwise decide which rows keep their weight.
     """
-    if rounding > 0:
-        errors[errors <= rounding] = 0.0
+    errors[errors <= rounding] = 0.0
     return errors
 
 
@@ -61,7 +60,7 @@ def first_largest(values: FloatArray) -> int:
     1
     """
     largest = float(values.max())
-    return int(np.argmax(values >= largest - _TIE * abs(largest)))
+    return int(np.argmax(values >= largest - TIE * abs(largest)))
 
 
 def nearest_half(values: FloatArray, mass: FloatArray) -> BoolArray:
@@ -79,7 +78,7 @@ def nearest_part(distances: FloatArray, mass: FloatArray, share: float) -> BoolA
     [True, True, False]
     """
     cut = float(weighted_quantiles(distances, mass, (share,))[0])
-    return np.asarray(distances <= cut + _TIE * abs(cut))
+    return np.asarray(distances <= cut + TIE * abs(cut))
 
 
 def spatial_median(values: FloatArray, mass: FloatArray) -> FloatArray:

@@ -62,6 +62,8 @@ class LinearModel(TableModel[Line, Moments]):
         Effective number of rows below which a solution counts as collapsed.
     rounding : float
         Errors up to this size are mere rounding, and count as zero.
+    column_rounding : array of shape (n_features,) or None
+        Squared rounding of each column. Errors that it can explain count as zero too.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class LinearModel(TableModel[Line, Moments]):
     target: int = -1
     smallest_size: float = 1.0
     rounding: float = field(default=0.0, repr=False)
+    column_rounding: FloatArray | None = field(default=None, repr=False, compare=False)
 
     is_proven = True
     is_squared = True
@@ -88,7 +91,12 @@ class LinearModel(TableModel[Line, Moments]):
     def errors(self, block: FloatArray, theta: Line) -> FloatArray:
         """Return the squared residual of each row."""
         x, y = self._split(block)
-        return drop_rounding(squared_norms((y - theta.predict(x))[:, None]), self.rounding)
+        errors = squared_norms((y - theta.predict(x))[:, None])
+        explained = 0.0
+        if self.column_rounding is not None:
+            of_x, of_y = self._split(self.column_rounding[None])
+            explained = float(of_y[0] + of_x[0] @ np.square(theta.coefficients))
+        return drop_rounding(errors, max(self.rounding, explained))
 
     def _split(self, block: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the columns x, and the target."""
@@ -146,9 +154,9 @@ class LinearModel(TableModel[Line, Moments]):
         for chosen in (mass > 0, near & (mass > 0), nearest_half(x, mass) & (mass > 0)):
             yield self.solve(self.statistics(values[chosen], mass[chosen]))
 
-    def round_off(self, rounding: float) -> LinearModel:
-        """Return the model for which errors up to a size are rounding."""
-        return replace(self, rounding=rounding)
+    def round_off(self, rounding: float, columns: FloatArray) -> LinearModel:
+        """Return the model for which errors that rounding can explain are zero."""
+        return replace(self, rounding=rounding, column_rounding=columns)
 
     def n_directions(self, n_features: int) -> int:  # noqa: ARG002  # signature of the base class
         """Return 1: rows scatter in the direction of the target."""

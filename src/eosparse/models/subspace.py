@@ -69,6 +69,8 @@ class SubspaceModel(TableModel[Plane, Moments]):
         Effective number of rows below which a solution counts as collapsed.
     rounding : float
         Errors up to this size are mere rounding, and count as zero.
+    column_rounding : array of shape (n_features,) or None
+        Squared rounding of each column. Errors that it can explain count as zero too.
 
     Examples
     --------
@@ -88,13 +90,19 @@ class SubspaceModel(TableModel[Plane, Moments]):
     n_components: int | None = None
     smallest_size: float = 1.0
     rounding: float = field(default=0.0, repr=False)
+    column_rounding: FloatArray | None = field(default=None, repr=False, compare=False)
 
     is_proven = True
     is_squared = True
 
     def errors(self, block: FloatArray, theta: Plane) -> FloatArray:
         """Return the squared distance of each row to the subspace."""
-        return drop_rounding(squared_norms(theta.residuals(block)), self.rounding)
+        errors = squared_norms(theta.residuals(block))
+        explained = 0.0
+        if self.column_rounding is not None:
+            share_off = 1.0 - np.square(theta.components).sum(axis=0)
+            explained = float(self.column_rounding @ np.maximum(share_off, 0.0))
+        return drop_rounding(errors, max(self.rounding, explained))
 
     def statistics(
         self,
@@ -161,9 +169,9 @@ class SubspaceModel(TableModel[Plane, Moments]):
         near = nearest_half(values, mass)
         yield self.solve(self.statistics(values[near], mass[near]))
 
-    def round_off(self, rounding: float) -> SubspaceModel:
-        """Return the model for which errors up to a size are rounding."""
-        return replace(self, rounding=rounding)
+    def round_off(self, rounding: float, columns: FloatArray) -> SubspaceModel:
+        """Return the model for which errors that rounding can explain are zero."""
+        return replace(self, rounding=rounding, column_rounding=columns)
 
     def n_directions(self, n_features: int) -> int:
         """Return the number of directions off the subspace, in which rows scatter."""
