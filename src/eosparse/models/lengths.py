@@ -7,7 +7,7 @@ import numpy as np
 from eosparse.core import BoolArray, FloatArray, weighted_quantiles
 
 # Relative differences below this are rounding of sums.
-TIE = 1e-10
+TIE = 1e-12
 # Weiszfeld's iteration usually stops earlier; the median only has to be near the middle.
 _STEPS_TO_MEDIAN = 100
 
