@@ -54,7 +54,7 @@ def run_fit(
     try:
         with limit_time(_MOST_SECONDS):
             has_answer = check_promises(name, relation, table.values, rng)
-    except Exception as error:  # noqa: BLE001  # whatever reaches a user
+    except Exception as error:  # whatever reaches a user
         if verbose:
             raise
         kind = type(error).__name__.replace("BrokenPromiseError", relation)

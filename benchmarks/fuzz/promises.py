@@ -38,7 +38,7 @@ REFUSALS = (
     r"is more than the n_samples=",
 )
 # How far p-values of twins may differ. The fall of the objective ends an alternation, so that θ has
-# half of its digits, and α is refined to three digits. Steps of a mixture are short: it ends earlier.
+# half of its digits, and α is refined to three. Steps of a mixture are short: it ends earlier.
 _TOLERANCE, _MIXTURE_TOLERANCE = 1e-3, 1e-2
 _OF_WEIGHTS = 1e-6
 

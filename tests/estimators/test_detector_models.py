@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
@@ -329,3 +330,22 @@ def test_a_minority_that_fits_exactly_does_not_decide_what_noise_is(model):
     X = rng.normal(size=(300, 3))
     X[:100] = 0.0
     assert EOSDetector(model=model).fit(X).is_outlier_.mean() < 0.05
+
+
+@pytest.mark.parametrize("n_components", [2, 3])
+def test_no_outlier_has_a_component_of_its_own(n_components):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3))
+    X[7, 1] = 999999999.0
+    with pytest.warns(DegenerateDataWarning, match="only 1 of n_components"):
+        mixture = EOSGaussianMixture(n_components).fit(X)
+    np.testing.assert_array_equal(np.flatnonzero(mixture.is_outlier_), [7])
+
+
+@pytest.mark.parametrize("power", [-30, 30])
+@pytest.mark.parametrize("estimator", [EOSPCA(2), EOSKMeans(3)], ids=str)
+def test_the_unit_of_all_columns_changes_nothing(estimator, power):
+    X, _ = table("clusters")
+    one, other = (clone(estimator).fit(rows) for rows in (X, X * 2.0**power))
+    np.testing.assert_allclose(one.weights_, other.weights_, rtol=1e-9)
+    assert one.n_iter_ == other.n_iter_

@@ -107,9 +107,18 @@ class Search(Generic[Theta]):
         return self.model.n_determining(self.values.shape[1])
 
     def propose(self, request: Request) -> Attempt[Theta]:
-        """Return the start with the lowest objective, and α, for errors without rounding."""
-        model = self.model.round_off(self.rounding, find_column_rounding(self.sample))
-        return replace(self, model=model).choose_attempt(request)
+        """Return the start with the lowest objective, and α, for errors without rounding.
+
+        The precision in which columns are stored is rounding only if it explains most errors.
+        """
+        columns = find_column_rounding(self.sample)
+        rough = replace(self, model=self.model.round_off(self.rounding, columns))
+        fine = replace(self, model=self.model.round_off(self.rounding, np.zeros_like(columns)))
+        attempt = fine.choose_attempt(request)
+        if request.alpha == "auto" and attempt.theta is not None:
+            for theta in rough.find_exact([attempt.theta]):
+                return rough.warn_of_exact_fit(theta)
+        return attempt
 
     def choose_attempt(self, request: Request) -> Attempt[Theta]:
         """Return the start with the lowest objective, and α."""
@@ -132,7 +141,7 @@ class Search(Generic[Theta]):
         refined, alpha = self.refine(best, min(alpha, self.quantile_alpha(best, 0.25)))
         if alpha <= self.rounding:
             if exact := self.find_exact([refined, best, *candidates]):
-                return self.warn_of_exact_fit(exact[0])
+                return Attempt(self.model, self.rounding, exact[0] if request.searches else None)
             # A minority that θ passes through exactly must not decide what is noise.
             alpha = self.free_alpha(best)
         if self.n_directions is None:
@@ -184,8 +193,11 @@ class Search(Generic[Theta]):
     def find_exact(self, candidates: list[Theta]) -> list[Theta]:
         """Return the θ on which most rows lie exactly, those with the most rows first.
 
-        The rows that determine θ lie on it anyway, and are not counted.
+        The rows that determine θ lie on it anyway, and are not counted. Errors that are no squared
+        distances say nothing of this kind.
         """
+        if self.n_directions is None:
+            return []
         held = np.array([float(self.mass @ (self.errors(theta) == 0)) for theta in candidates])
         free, most = held - self.n_determining, float(self.mass.sum()) - self.n_determining
         order = np.argsort(-held, kind="stable")
