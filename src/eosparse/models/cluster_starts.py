@@ -39,7 +39,7 @@ def cluster_starts(values: FloatArray, mass: FloatArray, n_clusters: int) -> Ite
     >>> rows = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [99.0]])
     >>> guesses = list(cluster_starts(rows, np.ones(7), 2))
     >>> sorted(guesses[-1].ravel().tolist())
-    [0.0, 5.0]
+    [0.0, 5.2]
     """
     # Sorted by value, so that ties of the sparsity do not depend on the order of the rows.
     order = np.lexsort(values.T[::-1])
