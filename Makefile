@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test test-browser lint types imports pytest oldest hooks docs bench-detector bench-labels bench-speed bench-tables bench-models figures reproduce clean
+.PHONY: demo test test-browser lint types imports pytest oldest hooks docs bench-detector bench-labels bench-speed bench-tables bench-models figures fuzz-tables reproduce clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -83,6 +83,12 @@ bench-models: $(STAMPS)/bench
 # Tables and numbers of the pages, from the CSV files; benchmarks do it at their end.
 figures: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.pages
+
+# Parts of real tables, in the folder EOSPARSE_DATA: a line for every broken promise.
+FITS ?= 10000
+SEED ?= 0
+fuzz-tables: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.fuzz --fits $(FITS) --seed $(SEED)
 
 # The quick mode; make reproduce MODE=--full takes hours.
 MODE ?= --quick

@@ -9,6 +9,7 @@ from eosparse.core import (
     CollapseError,
     DescentError,
     Moments,
+    State,
     Status,
     Strata,
     alpha_path,
@@ -158,6 +159,21 @@ def test_an_interrupt_keeps_the_state_reached(table):
 def test_a_model_that_climbs_is_found_out(table):
     with pytest.raises(DescentError, match="rose"):
         alternate(Wrong(), MemoryRows(table), 50.0, table.mean(axis=0))
+
+
+def test_a_rise_of_a_proven_model_is_rounding(table):
+    """It ends the alternation where it was; on rows that changed since, it is found out."""
+
+    class Proven(Wrong):
+        is_proven = True
+
+    result = alternate(Proven(), MemoryRows(table), 50.0, table.mean(axis=0))
+    assert result.status is Status.CONVERGED
+    assert len(result.objective_history) == 1
+    np.testing.assert_array_equal(result.theta, table.mean(axis=0))
+    resumed = State(result.theta, objective_history=(result.objective - 1.0,), n_iter=1)
+    with pytest.raises(DescentError, match="rose"):
+        alternate(Proven(), MemoryRows(table), 50.0, resumed)
 
 
 def test_random_starts_lie_in_the_hull(table):

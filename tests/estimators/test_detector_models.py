@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
@@ -201,6 +202,7 @@ def test_few_distinct_rows():
     assert not detector.is_outlier_.any()
 
 
+@pytest.mark.filterwarnings("ignore:.*exactly:UserWarning")
 def test_rows_on_a_line_have_their_planes():
     rng = np.random.default_rng(0)
     X = np.outer(rng.normal(size=200), [1.0, 2.0, -1.0, 0.5])
@@ -302,4 +304,48 @@ def test_an_exact_relation_is_exact_in_single_precision(model, seed):
     X = np.random.default_rng(seed).normal(size=(200, 3))
     X[:, 2] = 2 * X[:, 0] + 1
     X[0, 2] = 50.0
-    assert EOSDetector(model=model).fit(X.astype(np.float32)).is_outlier_.sum() <= 1
+    with pytest.warns(DegenerateDataWarning, match="99.5% of the rows fit"):
+        detector = EOSDetector(model=model).fit(X.astype(np.float32))
+    np.testing.assert_array_equal(np.flatnonzero(detector.is_outlier_), [0])
+
+
+@pytest.mark.parametrize("cell", [999999999.0, -1e15])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("model", NAMES)
+def test_one_enormous_cell_is_flagged(model, seed, cell):
+    """It leaves few digits for the other rows, as long as it has weight."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(150, 5)) @ rng.normal(size=(5, 5))
+    X[7, 4] = cell
+    detector = EOSDetector(model=model).fit(X)
+    assert detector.is_outlier_[7]
+    assert detector.is_outlier_.mean() < 0.1
+    assert detector.weights_.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("model", ["regression", "subspace", "clusters"])
+def test_a_minority_that_fits_exactly_does_not_decide_what_noise_is(model):
+    """A third of the rows in a heap: the others are not outliers for that."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X[:100] = 0.0
+    assert EOSDetector(model=model).fit(X).is_outlier_.mean() < 0.05
+
+
+@pytest.mark.parametrize("n_components", [2, 3])
+def test_no_outlier_has_a_component_of_its_own(n_components):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3))
+    X[7, 1] = 999999999.0
+    with pytest.warns(DegenerateDataWarning, match="only 1 of n_components"):
+        mixture = EOSGaussianMixture(n_components).fit(X)
+    np.testing.assert_array_equal(np.flatnonzero(mixture.is_outlier_), [7])
+
+
+@pytest.mark.parametrize("power", [-30, 30])
+@pytest.mark.parametrize("estimator", [EOSPCA(2), EOSKMeans(3)], ids=str)
+def test_the_unit_of_all_columns_changes_nothing(estimator, power):
+    X, _ = table("clusters")
+    one, other = (clone(estimator).fit(rows) for rows in (X, X * 2.0**power))
+    np.testing.assert_allclose(one.weights_, other.weights_, rtol=1e-9)
+    assert one.n_iter_ == other.n_iter_

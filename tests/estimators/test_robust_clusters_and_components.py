@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
-from eosparse import EOSPCA, EOSDetector, EOSKMeans, Status
+from eosparse import EOSPCA, DegenerateDataWarning, EOSDetector, EOSKMeans, Status
 from eosparse.models import LinearModel
 
 CENTRES = np.array([[0.0, 0.0, 0.0], [8.0, 0.0, 0.0], [0.0, 9.0, 3.0]])
@@ -331,7 +331,8 @@ def test_exact_relations_are_exact():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 5)) + 3
     X[:50] += rng.normal(size=(50, 5))
-    model = EOSPCA(2).fit(X)
+    with pytest.warns(DegenerateDataWarning, match=r"75.0% of the rows fit .* exactly"):
+        model = EOSPCA(2).fit(X)
     np.testing.assert_array_equal(model.is_outlier_, np.arange(200) < 50)
     assert model.weights_[:50].sum() < 1e-9
 
@@ -347,6 +348,7 @@ def test_as_many_components_as_columns_leave_no_outlier():
 def test_clusters_of_tied_rows():
     X = np.repeat([[0.0, 0.0], [1.0, 1.0], [5.0, 0.0]], 10, axis=0)
     X = np.concatenate([X, [[90.0, -20.0]]])
-    model = EOSKMeans(3).fit(X)
+    with pytest.warns(DegenerateDataWarning, match="exactly"):
+        model = EOSKMeans(3).fit(X)
     np.testing.assert_allclose(model.cluster_centers_, [[0, 0], [1, 1], [5, 0]])
     np.testing.assert_array_equal(np.flatnonzero(model.is_outlier_), [30])

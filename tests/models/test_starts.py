@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from eosparse import EOSDetector
 from eosparse.core import centre_and_spread, weighted_quantiles
 from eosparse.datasets import make_contaminated
-from eosparse.models import GaussianModel, coupling_for_efficiency
+from eosparse.models import GaussianModel, cluster_starts, coupling_for_efficiency
 from eosparse.models.gaussian_search import StartSearch
 
 
@@ -98,3 +98,16 @@ def test_an_end_that_slides_away_slowly_is_not_believed():
         1000, 10, 0.4, outliers="clustered", inliers="autoregressive", random_state=313
     )
     assert EOSDetector().fit(X).is_outlier_[is_outlier].all()
+
+
+def test_ties_are_not_decided_by_rounding():
+    """Rows on a grid, permuted: all distances and boxes are tied many times over."""
+    grid = np.array([[x, y] for x in range(6) for y in range(6)]) / 3.0
+    rows = np.repeat(grid, np.arange(36) % 3 + 1, axis=0)
+    starts = list(cluster_starts(rows, np.ones(len(rows)), 4))
+    again = list(cluster_starts(grid, np.arange(36) % 3 + 1.0, 4))
+    order = np.random.default_rng(0).permutation(len(rows))
+    permuted = list(cluster_starts(rows[order], np.ones(len(rows)), 4))
+    for one, two, three in zip(starts, again, permuted, strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-12)
+        np.testing.assert_allclose(one, three, atol=1e-12)

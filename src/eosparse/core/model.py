@@ -83,10 +83,15 @@ class ErrorModel(ABC, Generic[Block, Theta, Stats]):
     is_exact : bool
         Whether `solve` never raises the weighted error. If it may, as for penalised or randomised
         learners, the alternation stops before the first step that does not descend.
+    is_proven: bool
+        Whether it is proven, and tested, that `solve` never raises the weighted error. Only
+        rounding can then raise the objective, and the alternation ends there. Otherwise a rise is
+        a mistake of the model, and a `DescentError` says so.
     """
 
     smallest_size: float = 2.0
     is_exact: bool = True
+    is_proven: bool = False
 
     @abstractmethod
     def errors(self, block: Block, theta: Theta) -> FloatArray:
@@ -109,6 +114,10 @@ class ErrorModel(ABC, Generic[Block, Theta, Stats]):
         """
         solution = optimal_weights(self.errors(block, theta), alpha, prior)
         return Visit(solution.summary, self.statistics(block, solution.weights, theta))
+
+    def objective_unit(self, alpha: float) -> float:  # noqa: ARG002  # for subclasses
+        """Return the size of an objective below which falls of it are no longer relative to it."""
+        return 1.0
 
     def foresee(self, before: Theta, after: Theta, alpha: float) -> Foresight[Theta] | None:  # noqa: ARG002  # for subclasses
         """Predict the gain of the plain step from `before` to `after`; None if unknown.

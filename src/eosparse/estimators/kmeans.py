@@ -50,7 +50,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         Flag rows by Benjamini-Hochberg at this false-discovery rate, by the same gamma law. It
         holds if clusters are about Gaussian and of about the same size.
     tol : float, default=1e-12
-        Stop when the objective falls by no more than this, relative to its size if above 1.
+        Stop when the objective falls by no more than this, relative to its size or to alpha.
     max_iter : int, default=1000
         Maximum number of passes over the rows.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import DensityMixin
 
-from eosparse.core import FloatArray, Status, check_whole
+from eosparse.core import DegenerateDataWarning, FloatArray, Status, check_whole, warn_caller
 from eosparse.estimators.row_estimator import RowEstimator
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Rule
@@ -60,7 +60,8 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
     covariances_ : ndarray of shape (n_components, n_features, n_features)
         Covariances, corrected to be consistent on separate Gaussian components.
     shares_ : ndarray of shape (n_components,)
-        Shares of the components, corrected in the same way; `weights_` are the weights of the rows.
+        Shares of the components, corrected in the same way; zero for those with too few rows for a
+        covariance. `weights_` are the weights of the rows.
     labels_ : ndarray of shape (n_samples,)
         Most probable component of each training row, flagged or not; only for rows in memory.
     weights_ : ndarray of shape (n_samples,)
@@ -178,9 +179,19 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         self.__dict__.pop("labels_", None)
         if table.is_in_memory:
             self.labels_ = table.map(self._component).to_column(np.dtype(np.int32))
+        self._warn_of_few_rows()
         if result.status is not Status.CONVERGED:
             warn_of_early_end(result, self.max_iter)
         return self
+
+    def _warn_of_few_rows(self) -> None:
+        present = int(np.count_nonzero(self.shares_))
+        if present < self.n_components:
+            warn_caller(
+                f"only {present} of n_components={self.n_components} components have more rows "
+                "than columns; the others have a share of zero. Use fewer components.",
+                DegenerateDataWarning,
+            )
 
     def predict(self, X: Any) -> Any:
         """Return the number of the most probable component of each row."""

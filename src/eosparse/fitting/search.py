@@ -13,19 +13,22 @@ other error the same is done with the gamma law that it approximately follows: h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic
 
 import numpy as np
 
 from eosparse.core import (
+    DegenerateDataWarning,
     FloatArray,
     Result,
     Status,
     alternate,
+    centre_and_spread,
     chi_squared_quantile,
     optimal_weights,
+    warn_caller,
     weighted_quantiles,
 )
 from eosparse.core.model import Theta
@@ -37,6 +40,7 @@ from eosparse.models import (
     coupling_for_efficiency,
     squared_distances,
 )
+from eosparse.models.lengths import TIE, first_largest
 from eosparse.rows import MemoryRows, Sample
 
 # Efficiency behind alpha="auto": a tenth of the precision is given up for robustness.
@@ -103,6 +107,20 @@ class Search(Generic[Theta]):
         return self.model.n_determining(self.values.shape[1])
 
     def propose(self, request: Request) -> Attempt[Theta]:
+        """Return the start with the lowest objective, and α, for errors without rounding.
+
+        The precision in which columns are stored is rounding only if it explains most errors.
+        """
+        columns = find_column_rounding(self.sample)
+        rough = replace(self, model=self.model.round_off(self.rounding, columns))
+        fine = replace(self, model=self.model.round_off(self.rounding, np.zeros_like(columns)))
+        attempt = fine.choose_attempt(request)
+        if request.alpha == "auto" and attempt.theta is not None:
+            for theta in rough.find_exact([attempt.theta]):
+                return rough.warn_of_exact_fit(theta)
+        return attempt
+
+    def choose_attempt(self, request: Request) -> Attempt[Theta]:
         """Return the start with the lowest objective, and α."""
         starts = list(self.model.starts(self.sample))
         if not starts:
@@ -120,7 +138,12 @@ class Search(Generic[Theta]):
         alpha = min(guess for _, guess in guesses)
         best = self.best(candidates, alpha)
         # Many outliers reach the median of the errors, but not their lower quartile.
-        alpha = self.refine_alpha(best, min(alpha, self.quantile_alpha(best, 0.25)))
+        refined, alpha = self.refine(best, min(alpha, self.quantile_alpha(best, 0.25)))
+        if alpha <= self.rounding:
+            if exact := self.find_exact([refined, best, *candidates]):
+                return Attempt(self.model, self.rounding, exact[0] if request.searches else None)
+            # A minority that θ passes through exactly must not decide what is noise.
+            alpha = self.free_alpha(best)
         if self.n_directions is None:
             self.check_alpha(alpha, self.quantile_alpha(starts[0], 0.5))
         if not request.searches:
@@ -160,8 +183,42 @@ class Search(Generic[Theta]):
         low, middle = weighted_quantiles(errors, self.mass, (0.1, 0.5)).ravel().tolist()
         return max(4 * (middle - low), 1e-12 * abs(middle), 1e-290)
 
-    def refine_alpha(self, theta: Theta, alpha: float) -> float:
-        """Return α for the law of the errors that the weights themselves show.
+    def free_alpha(self, theta: Theta) -> float:
+        """Return α from the median error of the rows that θ need not pass through."""
+        share = 0.5 + 0.5 * min(self.n_determining / float(self.mass.sum()), 1.0)
+        quantile = float(weighted_quantiles(self.errors(theta), self.mass, (share,))[0])
+        p = self.n_directions or 1.0
+        return self.alpha(2 * quantile / chi_squared_quantile(0.5, p), p)
+
+    def find_exact(self, candidates: list[Theta]) -> list[Theta]:
+        """Return the θ on which most rows lie exactly, those with the most rows first.
+
+        The rows that determine θ lie on it anyway, and are not counted. Errors that are no squared
+        distances say nothing of this kind.
+        """
+        if self.n_directions is None:
+            return []
+        held = np.array([float(self.mass @ (self.errors(theta) == 0)) for theta in candidates])
+        free, most = held - self.n_determining, float(self.mass.sum()) - self.n_determining
+        order = np.argsort(-held, kind="stable")
+        return [candidates[i] for i in order if free[i] > 0.5 * most]
+
+    def warn_of_exact_fit(self, theta: Theta) -> Attempt[Theta]:
+        """Return the attempt at which rows that lie on θ keep all weight, and say so."""
+        off = self.errors(theta) > 0
+        if off.any():
+            share = 1 - float(self.mass @ off) / float(self.mass.sum())
+            warn_caller(
+                f"{share:.1%} of the rows fit {type(self.model).__name__} exactly: there is no "
+                "noise by which to judge the others, and each of them is flagged. Columns with "
+                "few values, or that follow from others, are the usual cause: leave them out if "
+                "these rows are not what you look for.",
+                DegenerateDataWarning,
+            )
+        return Attempt(self.model, self.rounding, theta)
+
+    def refine(self, theta: Theta, alpha: float) -> tuple[Theta, float]:
+        """Return θ, and α for the law of the errors that the weights themselves show.
 
         A quantile of all errors is too large if some rows are outliers, and assumes equal variances
         in all directions. A gamma law matched to the weighted errors, with its tilt undone, is
@@ -169,7 +226,10 @@ class Search(Generic[Theta]):
         """
         for _ in range(_REFINEMENTS):
             theta = self.settle(theta, alpha, _SAMPLE_PASSES).last
-            law = self.model.fit_gamma(alpha, self.moments(theta, alpha))
+            moments = self.moments(theta, alpha)
+            if moments.mean <= self.rounding:  # all weight is on rows that fit exactly
+                return theta, self.rounding
+            law = self.model.fit_gamma(alpha, moments)
             most = np.inf if self.n_directions is None else self.n_directions
             before = alpha
             alpha = self.alpha(law.scale, float(min(2 * law.shape, most)))
@@ -177,7 +237,7 @@ class Search(Generic[Theta]):
                 alpha = min(alpha, _LARGEST_RISE * self.quantile_alpha(theta, 0.5))
             if abs(alpha - before) <= 1e-3 * alpha:
                 break
-        return alpha
+        return theta, alpha
 
     def alpha(self, scale: float, n_directions: float) -> float:
         """Return α for an error that is `scale` times a gamma variable, 2σ² for squares."""
@@ -208,16 +268,17 @@ class Search(Generic[Theta]):
     def fit_far_rows(self, theta: Theta) -> Theta:
         """Return the fit to the half of the rows with the largest errors."""
         errors = self.errors(theta)
-        far = errors >= weighted_quantiles(errors, self.mass, (0.5,))[0]
+        middle = float(weighted_quantiles(errors, self.mass, (0.5,))[0])
+        far = errors >= middle - TIE * abs(middle)
         far &= (errors < _FARTHEST) & (self.mass > 0)
         mass = self.mass[far] / self.mass[far].sum()
         return self.model.solve(self.model.statistics(self.values[far], mass, theta))
 
     def choose(self, results: list[Result[Theta]]) -> Result[Theta]:
         """Return the smallest solution, if possible a full and even one of a majority."""
-        for is_good in (self.holds_rows, self.is_full, self.is_even):
+        for is_good in (self.holds_rows, self.is_full, self.is_supported, self.is_even):
             results = [result for result in results if is_good(result)] or results
-        return min(results, key=self.size)
+        return results[first_largest(-np.array([self.size(result) for result in results]))]
 
     def holds_rows(self, result: Result[Theta]) -> bool:
         """Whether a solution has not collapsed, and holds more than a few rows."""
@@ -242,11 +303,17 @@ class Search(Generic[Theta]):
         moments = self.moments(result.last, result.alpha)
         law = self.model.law(result.last, result.alpha, moments)
         usual = errors <= max(float(law.distance_at(np.array([0.01]))[0]), self.rounding)
-        total = float(self.mass.sum())
-        weights = optimal_weights(errors, result.alpha, self.mass).weights
-        return float(self.mass @ usual) >= 0.5 * total and self.model.is_full(
-            result.last, self.values, weights * total
-        )
+        most = float(self.mass @ usual) >= 0.5 * float(self.mass.sum())
+        return most and self.model.is_full(result.last, self.values, self.weigh(result))
+
+    def is_supported(self, result: Result[Theta]) -> bool:
+        """Whether no part of a solution rests on too few rows."""
+        return self.model.is_supported(result.last, self.values, self.weigh(result))
+
+    def weigh(self, result: Result[Theta]) -> FloatArray:
+        """Return the weights of a solution, one on average."""
+        weights = optimal_weights(self.errors(result.last), result.alpha, self.mass).weights
+        return weights * float(self.mass.sum())
 
     def is_even(self, result: Result[Theta]) -> bool:
         """Whether most rows are as near as the nearest quarter suggests, for equal variances.
@@ -294,7 +361,14 @@ def find_rounding(sample: Sample) -> float:
     middle = weighted_quantiles(values, mass, (0.5,))[0]
     squares = squared_distances(values, middle[None])[:, 0]
     typical = float(weighted_quantiles(squares, mass, (0.5,))[0]) or float(squares.max())
-    # Columns far from zero have lost digits already, and single precision has few to lose.
-    precision = float(np.finfo(sample.table.dtype).eps)
-    lost = (4 * precision) ** 2 * (float(np.square(middle).sum()) + typical)
+    # Columns far from zero have lost digits already.
+    lost = (4 * np.finfo(np.float64).eps) ** 2 * (float(np.square(middle).sum()) + typical)
     return max(_ROUNDING * typical, lost, 1e-290)
+
+
+def find_column_rounding(sample: Sample) -> FloatArray:
+    """Return the square of the rounding in each column, by the precision in which it is stored."""
+    middle, spread = centre_and_spread(sample.values, sample.mass)
+    precision = 4 * float(np.finfo(sample.table.dtype).eps)
+    rounding: FloatArray = np.square(precision * middle) + np.square(precision * spread)
+    return rounding

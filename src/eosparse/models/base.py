@@ -100,6 +100,12 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
     warms_up: ClassVar[bool] = False
     """Whether to alternate on a part of the rows first, if there are very many."""
 
+    def objective_unit(self, alpha: float) -> float:
+        """Return α for squared distances, which have units, and one for other errors."""
+        if not self.is_squared:
+            return 1.0
+        return alpha if np.isfinite(alpha) else 0.0
+
     # What is left open
 
     def view(self, values: FloatArray) -> FloatArray:
@@ -112,6 +118,13 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
 
     def complete(self, sample: Sample) -> TableModel[Theta, Stats]:  # noqa: ARG002  # for subclasses
         """Return the model with all open choices made and checked."""
+        return self
+
+    def round_off(self, rounding: float, columns: FloatArray) -> TableModel[Theta, Stats]:  # noqa: ARG002  # for subclasses
+        """Return the model for which errors that rounding can explain are zero.
+
+        Given are an error that is rounding anyway, and the squared rounding of each column.
+        """
         return self
 
     # Starts and α
@@ -176,6 +189,10 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
 
     def is_full(self, theta: Theta, values: FloatArray, weights: FloatArray) -> bool:  # noqa: ARG002  # for subclasses
         """Whether θ is usable; for example, whether no cluster is empty."""
+        return True
+
+    def is_supported(self, theta: Theta, values: FloatArray, weights: FloatArray) -> bool:  # noqa: ARG002  # for subclasses
+        """Whether no part of θ rests on too few rows; asked where no θ is full."""
         return True
 
     # Reading a fit

@@ -12,6 +12,7 @@ import heapq
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray
+from eosparse.models.lengths import TIE, first_largest
 
 # Steps of the power iteration: the axis only has to separate the rows, so a rough one is enough.
 _POWER_STEPS = 8
@@ -67,7 +68,8 @@ def _measure_scatter(values: FloatArray, prior: FloatArray, rows: IntArray) -> f
     centred = values[rows] - _compute_mean(values, prior, rows)
     squares = np.einsum("ij,ij->i", centred, centred)
     largest = float(np.square(values[rows]).sum(axis=1).max())
-    return float(prior[rows] @ squares) if squares.max() > _ROUNDING * largest else 0.0
+    scatter = float(prior[rows] @ squares) if squares.max() > _ROUNDING * largest else 0.0
+    return float(f"{scatter:.10e}")  # equal boxes are equal, whatever the order of their rows
 
 
 def _split(values: FloatArray, prior: FloatArray, rows: IntArray) -> tuple[IntArray, IntArray]:
@@ -75,12 +77,14 @@ def _split(values: FloatArray, prior: FloatArray, rows: IntArray) -> tuple[IntAr
     centred = values[rows] - _compute_mean(values, prior, rows)
     # Scaled by a power of two, which loses no digit, so that cubes of far rows do not overflow.
     centred = np.ldexp(centred, -int(np.frexp(np.abs(centred).max())[1]))
-    farthest = int(np.argmax(np.einsum("ij,ij->i", centred, centred)))
+    farthest = first_largest(np.einsum("ij,ij->i", centred, centred))
     axis = centred[farthest]
     for _ in range(_POWER_STEPS):
         axis = (prior[rows] * (centred @ axis)) @ centred
         axis = axis / max(float(np.linalg.norm(axis)), 1e-300)  # not by zero
-    upper = centred @ axis > 0
+    along = centred @ axis
+    # A row at the mean itself must not be put on either side by rounding.
+    upper = along > TIE * np.abs(along).max()
     if upper.all() or not upper.any():
         # The axis was lost to rounding: put the farthest row into a box of its own.
         upper = np.arange(len(rows)) == farthest

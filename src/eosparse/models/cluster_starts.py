@@ -20,7 +20,7 @@ import numpy as np
 
 from eosparse.core import FloatArray, weighted_quantiles
 from eosparse.models.box_starts import bisect_rows
-from eosparse.models.lengths import squared_distances
+from eosparse.models.lengths import first_largest, nearest_part, squared_distances
 
 # Shares of the rows, densest first, among which centres are chosen.
 _KEPT = (1.0, 0.75, 0.5)
@@ -39,7 +39,7 @@ def cluster_starts(values: FloatArray, mass: FloatArray, n_clusters: int) -> Ite
     >>> rows = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [99.0]])
     >>> guesses = list(cluster_starts(rows, np.ones(7), 2))
     >>> sorted(guesses[-1].ravel().tolist())
-    [0.0, 5.0]
+    [0.0, 5.2]
     """
     # Sorted by value, so that ties of the sparsity do not depend on the order of the rows.
     order = np.lexsort(values.T[::-1])
@@ -48,7 +48,7 @@ def cluster_starts(values: FloatArray, mass: FloatArray, n_clusters: int) -> Ite
     values, mass = values[order], mass[order]
     sparsity = _sparsity(values, mass, n_clusters)
     for share in _KEPT:
-        kept = sparsity <= weighted_quantiles(sparsity, mass, (share,))[0]
+        kept = nearest_part(sparsity, mass, share)
         yield bisect_rows(values[kept], mass[kept], n_clusters)
         yield _choose_far_apart(values[kept], sparsity[kept], n_clusters, np.sqrt)
     # If every row has a duplicate, all sparsities are zero, and the distance alone decides.
@@ -81,9 +81,9 @@ def _choose_far_apart(
     worth: Callable[[FloatArray], FloatArray],
 ) -> FloatArray:
     """Start at the densest row, and add the row that is worth most beside those chosen."""
-    chosen = [int(sparsity.argmin())]
+    chosen = [first_largest(-sparsity)]
     nearest = squared_distances(values, values[chosen])[:, 0]
     while len(chosen) < n_clusters and nearest.max() > 0:
-        chosen.append(int(worth(nearest).argmax()))
+        chosen.append(first_largest(worth(nearest)))
         nearest = np.minimum(nearest, squared_distances(values, values[chosen[-1:]])[:, 0])
     return values[chosen]

@@ -11,14 +11,14 @@ keeps its centre. With K = 1, EOS is Gaussian mean shift with the squared bandwi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray, check_whole
 from eosparse.models.base import TableModel
 from eosparse.models.cluster_starts import cluster_starts
-from eosparse.models.lengths import squared_distances
+from eosparse.models.lengths import drop_rounding, squared_distances
 from eosparse.models.spa import sum_by_class
 from eosparse.rows import Sample, Table, take_sample
 
@@ -53,6 +53,10 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
         K, for the starts; None means 8, or one per ten rows if that is fewer.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
+    rounding : float
+        Errors up to this size are mere rounding, and count as zero.
+    column_rounding : array of shape (n_features,) or None
+        Squared rounding of each column. Errors that it can explain count as zero too.
 
     Examples
     --------
@@ -68,13 +72,20 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
 
     n_clusters: int | None = None
     smallest_size: float = 1.0
+    rounding: float = field(default=0.0, repr=False)
+    column_rounding: FloatArray | None = field(default=None, repr=False, compare=False)
 
+    is_proven = True
     is_squared = True
 
     def errors(self, block: FloatArray, theta: FloatArray) -> FloatArray:
         """Return the squared distance of each row to its nearest centre."""
         nearest: FloatArray = squared_distances(block, theta).min(axis=1)
-        return nearest
+        if self.column_rounding is not None:
+            near = np.flatnonzero(nearest <= self.column_rounding.sum())
+            gaps = np.square(self.deviations(block[near], theta, np.inf))
+            nearest[near[(gaps <= self.column_rounding).all(axis=1)]] = 0.0
+        return drop_rounding(nearest, self.rounding)
 
     def statistics(self, block: FloatArray, weights: FloatArray, theta: FloatArray) -> ClusterSums:
         """Return weight and deviations of each cluster."""
@@ -118,6 +129,10 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
         """Return the first guess for rows with these prior weights."""
         sample = take_sample(rows, self.sample_size(rows))
         return next(self.starts(replace(sample, values=rows.prepare(sample.values))))
+
+    def round_off(self, rounding: float, columns: FloatArray) -> ClusterModel:
+        """Return the model for which errors that rounding can explain are zero."""
+        return replace(self, rounding=rounding, column_rounding=columns)
 
     def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # signature of the base class
         """Return K: so many rows can each have a centre to themselves."""

@@ -6,6 +6,8 @@ import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, weighted_quantiles
 
+# Relative differences below this are rounding of sums.
+TIE = 1e-12
 # Weiszfeld's iteration usually stops earlier; the median only has to be near the middle.
 _STEPS_TO_MEDIAN = 100
 
@@ -37,10 +39,46 @@ def squared_norms(gaps: FloatArray) -> FloatArray:
     return np.minimum(squares, np.finfo(np.float64).max, out=squares)
 
 
+def drop_rounding(errors: FloatArray, rounding: float) -> FloatArray:
+    """Set errors that are mere rounding to zero, in place.
+
+    Where the fit is exact they would otherwise decide which rows keep their weight.
+    """
+    errors[errors <= rounding] = 0.0
+    return errors
+
+
+def first_largest(values: FloatArray) -> int:
+    """Return the first of the largest values, those equal up to rounding included.
+
+    Ties are then decided by the order of the values, not by the rounding of sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first_largest(np.array([1.0, 3.0, 3.0 + 1e-15]))
+    1
+    """
+    largest = float(values.max())
+    return int(np.argmax(values >= largest - TIE * abs(largest)))
+
+
 def nearest_half(values: FloatArray, mass: FloatArray) -> BoolArray:
     """Return which rows are in the half nearest to the spatial median."""
-    reach = lengths(values - spatial_median(values, mass))
-    return np.asarray(reach <= weighted_quantiles(reach, mass, (0.5,))[0])
+    return nearest_part(lengths(values - spatial_median(values, mass)), mass, 0.5)
+
+
+def nearest_part(distances: FloatArray, mass: FloatArray, share: float) -> BoolArray:
+    """Return which rows are in the nearest share of the mass, all that are tied included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_part(np.array([0.3, 0.1 + 0.2, 9.0]), np.ones(3), 0.3).tolist()
+    [True, True, False]
+    """
+    cut = float(weighted_quantiles(distances, mass, (share,))[0])
+    return np.asarray(distances <= cut + TIE * abs(cut))
 
 
 def spatial_median(values: FloatArray, mass: FloatArray) -> FloatArray:

@@ -10,13 +10,13 @@ correntropy, with the squared bandwidth α/2.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from eosparse.core import FloatArray, Moments, check_whole, weighted_moments, weighted_quantiles
 from eosparse.models.base import TableModel
-from eosparse.models.lengths import nearest_half, squared_norms
+from eosparse.models.lengths import drop_rounding, nearest_half, nearest_part, squared_norms
 from eosparse.rows import Sample
 
 # A spread below this, relative to the mean, is rounding.
@@ -60,6 +60,10 @@ class LinearModel(TableModel[Line, Moments]):
         Number of the target's column; the last one by default.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
+    rounding : float
+        Errors up to this size are mere rounding, and count as zero.
+    column_rounding : array of shape (n_features,) or None
+        Squared rounding of each column. Errors that it can explain count as zero too.
 
     Examples
     --------
@@ -78,13 +82,21 @@ class LinearModel(TableModel[Line, Moments]):
 
     target: int = -1
     smallest_size: float = 1.0
+    rounding: float = field(default=0.0, repr=False)
+    column_rounding: FloatArray | None = field(default=None, repr=False, compare=False)
 
+    is_proven = True
     is_squared = True
 
     def errors(self, block: FloatArray, theta: Line) -> FloatArray:
         """Return the squared residual of each row."""
         x, y = self._split(block)
-        return squared_norms((y - theta.predict(x))[:, None])
+        errors = squared_norms((y - theta.predict(x))[:, None])
+        explained = 0.0
+        if self.column_rounding is not None:
+            of_x, of_y = self._split(self.column_rounding[None])
+            explained = float(of_y[0] + of_x[0] @ np.square(theta.coefficients))
+        return drop_rounding(errors, max(self.rounding, explained))
 
     def _split(self, block: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the columns x, and the target."""
@@ -138,9 +150,13 @@ class LinearModel(TableModel[Line, Moments]):
         mass = np.where(np.abs(values - middle).max(axis=1) < _FARTHEST, mass, 0.0)
         x, y = self._split(np.where(mass[:, None] > 0, values, 0.0))
         residuals = least_absolute_residuals(x, y, mass)
-        near = residuals <= weighted_quantiles(residuals, mass, (0.5,))[0]
+        near = nearest_part(residuals, mass, 0.5)
         for chosen in (mass > 0, near & (mass > 0), nearest_half(x, mass) & (mass > 0)):
             yield self.solve(self.statistics(values[chosen], mass[chosen]))
+
+    def round_off(self, rounding: float, columns: FloatArray) -> LinearModel:
+        """Return the model for which errors that rounding can explain are zero."""
+        return replace(self, rounding=rounding, column_rounding=columns)
 
     def n_directions(self, n_features: int) -> int:  # noqa: ARG002  # signature of the base class
         """Return 1: rows scatter in the direction of the target."""

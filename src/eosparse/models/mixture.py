@@ -147,6 +147,8 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
     target: float = 1.0
     smallest_size: float = 2.0
 
+    is_proven = True
+
     def errors(self, block: FloatArray, theta: Mixture) -> FloatArray:
         """Return minus the log-density of each row, per column."""
         logs: FloatArray = logsumexp(theta.log_densities(block), axis=1)
@@ -234,12 +236,19 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         return next(self.starts(replace(sample, values=rows.prepare(sample.values))))
 
     def starts(self, sample: Sample) -> Iterator[Mixture]:
-        """Yield equal balls around the centres with which k-means starts."""
+        """Yield equal balls around the centres with which k-means starts, and a single one.
+
+        The single one, with other components of share zero, is for tables in which any second
+        component would describe outliers.
+        """
         values, mass = sample.values, sample.mass
+        size = self.n_components or 1
         for centres in self._centres(values, mass):
-            ball = _spread(centres, values, mass) * np.eye(values.shape[1])
-            shares = np.full(len(centres), 1 / len(centres))
-            yield Mixture(shares, tuple(Normal(centre, ball) for centre in centres))
+            yield _make_balls(centres, np.full(size, 1 / size), values, mass)
+        if size > 1:
+            densest = list(cluster_starts(values, mass, 1))[-1]
+            shares = np.where(np.arange(size) == 0, 1.0, 0.0)
+            yield _make_balls(np.repeat(densest, size, axis=0), shares, values, mass)
 
     def natural_alpha(self, efficiency: float, n_rows: float, n_features: int) -> float:
         """Return α for an efficiency, or a larger one at which half of the rows support K fits."""
@@ -258,20 +267,33 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         return 2
 
     def law(self, theta: Mixture, alpha: float, moments: ErrorMoments) -> MixtureLaw:
-        """Return the law of the error, from those of the components."""
+        """Return the law of the error, from those of the components.
+
+        A component with fewer rows than determine a covariance cannot say how far its rows reach,
+        and does not count unless no other does.
+        """
+        n_features = theta.locations.shape[1]
+        kish_size = 1 / float(moments.sums[0])  # Σ w²/u, weights summing to one
+        kept = (1 - 1 / (alpha * n_features) ** 2) ** 2  # of the rows, for a covariance: `ScaledF`
+        counts = kept * kish_size * theta.shares >= n_features + 1
         return MixtureLaw.of_fit(
-            theta.shares,
+            np.where(counts, theta.shares, 0.0) if counts.any() else theta.shares,
             np.array([part.log_det for part in theta.components]),
             self.peak_errors(theta),
-            n_features=theta.locations.shape[1],
+            n_features=n_features,
             alpha=alpha,
-            kish_size=1 / float(moments.sums[0]),  # Σ w²/u, weights summing to one
+            kish_size=kish_size,
         )
 
     def is_full(self, theta: Mixture, values: FloatArray, weights: FloatArray) -> bool:
         """Whether each component has more rows than columns, so that it has a covariance."""
         shared = theta.responsibilities(values).T @ weights
         return bool((shared > values.shape[1]).all())
+
+    def is_supported(self, theta: Mixture, values: FloatArray, weights: FloatArray) -> bool:
+        """Whether each component has more rows than columns, or none: no outlier has its own."""
+        shared = theta.responsibilities(values).T @ weights
+        return bool(((shared > values.shape[1]) | (shared < _HARDLY_A_ROW)).all())
 
     def deviations(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the standardised deviation of each row from its most probable component.
@@ -288,6 +310,14 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         return deviations
 
 
+def _make_balls(
+    centres: FloatArray, shares: FloatArray, values: FloatArray, mass: FloatArray
+) -> Mixture:
+    """Return components with equal variance in all directions, that of the rows around them."""
+    ball = _spread(centres, values, mass) * np.eye(values.shape[1])
+    return Mixture(shares, tuple(Normal(centre, ball) for centre in centres))
+
+
 def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
     """Return the variance per column around the nearest centre, from the median distance."""
     nearest = squared_distances(values, centres).min(axis=1)
@@ -301,6 +331,8 @@ def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
     return mean / values.shape[1] if mean > rounding else 1.0
 
 
+# A component with a smaller part of a row is about to vanish.
+_HARDLY_A_ROW = 0.1
 # Squared distances below this part of the rows' squared range are rounding,
 _ROUNDING = 1e-20
 # and beyond this, sums may overflow.

@@ -9,14 +9,20 @@ weighted scatter. Rows that lie far out *within* the subspace have no error: the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import eigh
 
 from eosparse.core import FloatArray, Moments, check_whole, weighted_moments
 from eosparse.models.base import TableModel
-from eosparse.models.lengths import lengths, nearest_half, spatial_median, squared_norms
+from eosparse.models.lengths import (
+    drop_rounding,
+    lengths,
+    nearest_half,
+    spatial_median,
+    squared_norms,
+)
 from eosparse.rows import Sample
 
 
@@ -61,6 +67,10 @@ class SubspaceModel(TableModel[Plane, Moments]):
         number of eigenvalues above their mean (Kaiser's rule), in the central half of the rows.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
+    rounding : float
+        Errors up to this size are mere rounding, and count as zero.
+    column_rounding : array of shape (n_features,) or None
+        Squared rounding of each column. Errors that it can explain count as zero too.
 
     Examples
     --------
@@ -79,12 +89,20 @@ class SubspaceModel(TableModel[Plane, Moments]):
 
     n_components: int | None = None
     smallest_size: float = 1.0
+    rounding: float = field(default=0.0, repr=False)
+    column_rounding: FloatArray | None = field(default=None, repr=False, compare=False)
 
+    is_proven = True
     is_squared = True
 
     def errors(self, block: FloatArray, theta: Plane) -> FloatArray:
         """Return the squared distance of each row to the subspace."""
-        return squared_norms(theta.residuals(block))
+        errors = squared_norms(theta.residuals(block))
+        explained = 0.0
+        if self.column_rounding is not None:
+            share_off = 1.0 - np.square(theta.components).sum(axis=0)
+            explained = float(self.column_rounding @ np.maximum(share_off, 0.0))
+        return drop_rounding(errors, max(self.rounding, explained))
 
     def statistics(
         self,
@@ -150,6 +168,10 @@ class SubspaceModel(TableModel[Plane, Moments]):
         yield Plane(middle, turned.components, turned.variances)
         near = nearest_half(values, mass)
         yield self.solve(self.statistics(values[near], mass[near]))
+
+    def round_off(self, rounding: float, columns: FloatArray) -> SubspaceModel:
+        """Return the model for which errors that rounding can explain are zero."""
+        return replace(self, rounding=rounding, column_rounding=columns)
 
     def n_directions(self, n_features: int) -> int:
         """Return the number of directions off the subspace, in which rows scatter."""

@@ -1,0 +1,1 @@
+"""Random parts of real tables, on which every fit has to keep its promises."""
