@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eosparse.core import BoolArray, DegenerateDataWarning, FloatArray, warn_caller
-from eosparse.models.normal import Normal
+from eosparse.models.normal import RANK_TOLERANCE, Normal
 from eosparse.rows import Coordinates, Sample, span_rows
 
 if TYPE_CHECKING:
     from eosparse.models.gaussian import GaussianModel
 
-# In working coordinates a variance below this is rounding, and so is a deviation below its root.
-_ROUNDING = 1e-12
+# In working coordinates a smaller standard deviation is rounding, as everywhere; and so is a smaller
+# deviation of a single row.
+_LEAST_SPREAD, _LEAST_DEVIATION = RANK_TOLERANCE, RANK_TOLERANCE / 10
 # Columns named in a message, and the smallest part in a relation for which they are.
 _MOST_NAMES, _LEAST_PART = 3, 0.1
 
@@ -38,17 +39,17 @@ def find_plane(fit: Normal, values: FloatArray) -> BoolArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from eosparse.models.normal import Normal
+    >>> from eosparse.models.normal import RANK_TOLERANCE, Normal
     >>> fit = Normal(np.zeros(2), np.array([[1.0, 1.0], [1.0, 1.0]]))
     >>> find_plane(fit, np.array([[3.0, 3.0], [1.0, 2.0]])).tolist()
     [True, False]
     """
     variances, vectors = np.linalg.eigh(fit.covariance)
-    normals = vectors[:, variances <= _ROUNDING * max(1.0, float(variances[-1]))]
+    normals = vectors[:, variances <= _LEAST_SPREAD**2 * max(1.0, float(variances[-1]))]
     centred = values - fit.location
     length = np.maximum(1.0, np.linalg.norm(centred, axis=1))
     off = np.abs(centred @ normals).max(axis=1, initial=0.0)
-    is_on: BoolArray = off <= np.sqrt(_ROUNDING) * length
+    is_on: BoolArray = off <= _LEAST_DEVIATION * length
     return is_on & bool(normals.shape[1])
 
 

@@ -129,6 +129,7 @@ class GaussianModel(TableModel[Normal, Moments]):
     is_exact_fit: bool = False
 
     warms_up = True
+    is_proven = True
     view = staticmethod(np.asarray)  # type: ignore[assignment]  # as stored; θ has shift and scale
     propose = propose_attempts
 

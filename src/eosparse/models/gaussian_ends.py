@@ -116,6 +116,8 @@ class StartSearch:
         The same; None if all are one.
     copies : float
         How many times each row stands in the table.
+    total : float
+        Mass of all rows, those included that are known not to belong.
     """
 
     model: GaussianModel
@@ -123,6 +125,7 @@ class StartSearch:
     mass: FloatArray
     prior: FloatArray | None = None
     copies: float = 1.0
+    total: float = np.inf
 
     def best(self, alpha: float) -> Candidate | None:
         """Return the best admitted end, else the one that holds most rows, else None."""
@@ -242,8 +245,8 @@ class StartSearch:
             fit = self.fit(weights if self.model.amount == 0 else self._grow(weights))
             _ = fit.factor  # raises here if the fit is singular
         except SingularFitError:
-            on_plane = find_plane(self.fit(weights), self.values)
-            if 2 * (self.mass @ on_plane) > self.mass.sum():
+            on_plane = find_plane(self.fit(weights), self.values) & (self.mass > 0)
+            if 2 * (self.mass @ on_plane) > self.total:
                 raise ExactFitError(on_plane) from None
             return None
         return fit

@@ -197,9 +197,8 @@ class _Choice:
         if model.is_exact_fit:
             assert model.coordinates is not None
             mass = mass * (model.coordinates.off_span(sample.values) == 0)
-        return StartSearch(
-            working, values, mass, None if (mass == 1.0).all() else mass, sample.copies
-        )
+        prior, total = None if (mass == 1.0).all() else mass, float(sample.mass.sum())
+        return StartSearch(working, values, mass, prior, sample.copies, total)
 
     def _improve(self, search: StartSearch, best: Candidate | None) -> Candidate | None:
         """Return the best solution at any c; warn if rows that it holds may be outliers."""
