@@ -36,6 +36,19 @@ def guess_clean_rows(values: FloatArray, mass: FloatArray) -> Iterator[FloatArra
         below = projections <= split_in_two(projections, mass).cuts
         for low in below.T:
             yield mass * (low if 2 * (mass @ low) >= mass.sum() else ~low)
+        # Many rows close to a plane show as a peak.
+        yield keep_nearest_half(_distance_from_peak(projections, mass))
+
+
+def _distance_from_peak(projections: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the distances from the median along the projection of the highest kurtosis."""
+    share = mass / mass.sum()
+    centred = projections - share @ projections
+    squares = np.square(centred)
+    kurtosis = (share @ np.square(squares)) / np.maximum(np.square(share @ squares), 1e-300)
+    peaked = projections[:, int(np.argmax(kurtosis))]
+    distances: FloatArray = np.abs(peaked - weighted_quantiles(peaked, mass, (0.5,)))
+    return distances
 
 
 def _eigenvector_distances(scaled: FloatArray, bounded: FloatArray, mass: FloatArray) -> FloatArray:
