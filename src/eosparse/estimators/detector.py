@@ -22,7 +22,7 @@ from eosparse.fitting.options import FitOptions
 from eosparse.fitting.progress import Progress
 from eosparse.fitting.table_input import open_new, open_training, read_new
 from eosparse.inference import Explanation
-from eosparse.rows import STORAGES, single_threaded_blas
+from eosparse.rows import STORAGES, fit_threads
 
 
 class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
@@ -233,7 +233,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         model, is_scaled = find_model(self.model)
         table = open_training(self, X, sample_weight)
         self._dtype = table.dtype
-        with single_threaded_blas():
+        with fit_threads(table.n_features):
             fit = fit_model(table, model, self._options(), is_scaled=is_scaled)
             result = fit.result
             # Set before the rows are judged, so that an interrupt does not lose the fit.

@@ -293,8 +293,11 @@ class GaussianModel(TableModel[Normal, Moments]):
         # The middle between the least and the largest eigenvalue of the law.
         crowded = (1 + float(np.sqrt(self.crowding))) ** 2 / 2
         middle = min(c * (1 + self.crowding if self.crowding < 1 else crowded), _LARGEST_COUPLING)
-        move = move_covariance(before, after.covariance, 1 / (1 - middle))
         gap = before.whiten((after.location - before.location)[None, :])[0]
+        if self.amount > 0.0:  # c is small, and an extrapolation costs more than the pass it saves
+            gain = (1 - self.amount) * float(gap @ gap) + after.divergence_from(before)
+            return Foresight(gain / (2 * self.n_features * (1 - middle)), None)
+        move = move_covariance(before, after.covariance, 1 / (1 - middle))
         gain = (1 - self.amount) * float(gap @ gap) + move.divergence
         fall = gain / (2 * self.n_features * (1 - middle))
         if move.further is None or not 0.0 < c < _LARGEST_RELAXED:
@@ -307,8 +310,8 @@ class GaussianModel(TableModel[Normal, Moments]):
     def sample_size(self, table: Table) -> int:
         """Return enough rows to choose coordinates and a start."""
         columns = min(table.n_features, table.n_present)
-        # Twenty rows per column; fewer for many columns, as every fit costs their cube.
-        size = max(1000, min(20 * columns, 2000 + 4 * columns))
+        # Twenty rows per column; fewer for many columns, of which the search sees a sketch.
+        size = max(1000, min(20 * columns, 1000 + 4 * columns), 5 * columns)
         return size if table.n_present > 2 * size else table.n_present
 
     def complete(self, sample: Sample) -> GaussianModel:

@@ -66,8 +66,8 @@ _EQUAL_LOG_DET = 0.02
 _LEAST_GROUP = 0.1
 # Standard errors by which a log-determinant has to be smaller to replace another end.
 _SIGNIFICANT = 4.0
-# Part of the good rows that growing may leave out.
-_LEFT_OUT = 1e-4
+# Part of the good rows that growing may leave out, and part that may still change when it ends.
+_LEFT_OUT, _SETTLED = 1e-4, 0.005
 
 
 @dataclass(frozen=True)
@@ -243,12 +243,14 @@ class StartSearch:
         try:
             log_det = np.inf
             for step in range(_MOST_CONCENTRATIONS):
-                before, log_det = log_det, self.fit(weights).log_det
+                fit = self.fit(weights)
+                before, log_det = log_det, fit.log_det
                 if step >= _CONCENTRATION_STEPS and before - log_det < _LEAST_FALL:
                     break
-                distances = self.left_out_distances(weights)
+                distances = self._left_out_distances(fit, weights)
                 weights = pool * (distances <= weighted_quantiles(distances, pool, (share,)))
-            fit = self.fit(weights if self.model.amount == 0 else self._grow(weights))
+            if self.model.amount > 0:
+                fit = self.fit(self._grow(weights))
             _ = fit.factor  # raises here if the fit is singular
         except SingularFitError:
             on_plane = find_plane(self.fit(weights), self.values) & (self.mass > 0)
@@ -277,7 +279,7 @@ class StartSearch:
         """
         farthest = float(ndtri(1 - _LEFT_OUT))
         for step in range(_GROWTH_STEPS):
-            roots = np.cbrt(self.left_out_distances(weights))
+            roots = np.cbrt(self._left_out_distances(self.fit(weights), weights))
             if step == 0:
                 low, middle = weighted_quantiles(roots, weights, (0.25, 0.5))
                 spread = (middle - low) / float(ndtri(0.75))
@@ -285,7 +287,7 @@ class StartSearch:
                 moments = weighted_moments(roots[:, None], weights, diagonal=True)
                 middle, spread = moments.mean[0], np.sqrt(moments.scatter[0])
             before, weights = weights, self.mass * (roots <= middle + farthest * spread)
-            if step > 0 and (weights == before).all():
+            if step > 0 and self.mass @ (weights != before) <= _SETTLED * self.mass.sum():
                 break
         return weights
 
@@ -293,13 +295,12 @@ class StartSearch:
         """Return the fit to weighted rows."""
         return self.model.solve(self.model.statistics(self.values, weights))
 
-    def left_out_distances(self, weights: FloatArray) -> FloatArray:
+    def _left_out_distances(self, fit: Normal, weights: FloatArray) -> FloatArray:
         """Return the squared distances of rows from the fit to weighted rows.
 
         A row that has a part of a shrunk covariance to itself is measured from the fit without it.
         With many rows per column that makes no difference.
         """
-        fit = self.fit(weights)
         distances = fit.mahalanobis(self.values)
         if self.model.amount == 0.0:
             return distances

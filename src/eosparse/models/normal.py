@@ -128,6 +128,15 @@ class Normal:
         return divergence < _EQUAL_DIVERGENCE * size
 
 
+    def divergence_from(self, other: Normal) -> float:
+        """Return ``tr R - D - log det R``, R being the covariance in units of the other one."""
+        if self.factor.ndim == 1:
+            excess = self.covariance / other.covariance - 1.0
+            return float((excess - np.log1p(excess)).sum())
+        ratio = _substitute(other.factor, self.factor)
+        return float(np.square(ratio).sum()) - len(ratio) - self.log_det + other.log_det
+
+
 class SingularFitError(CollapseError):
     """The weighted rows satisfy an exact linear relation: the covariance has no inverse."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eosparse.core import FloatArray, weighted_moments, weighted_quantiles
+from eosparse.models.normal import Normal
 from eosparse.rows import Sample
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ ROWS_PER_COLUMN = 5.0
 # A covariance shrunk further no longer follows the rows at all. With fewer rows than columns, the
 # rows vary more along the directions that they span, by that ratio, than they do on the whole.
 _LEAST_FOLLOWED = 0.01
+# Of the iteration for the largest variance; it decides about a bound, so that few digits do.
+_POWER_STEPS = 20
 
 
 def choose_shrinkage(model: GaussianModel, sample: Sample) -> GaussianModel:
@@ -39,11 +42,9 @@ def choose_shrinkage(model: GaussianModel, sample: Sample) -> GaussianModel:
     model = replace(model, amount=amount, target=target)
     if not is_crowded:
         return model
-    parts = followed_parts(scatter, n_features, amount)
-    largest = max(float(parts[0]), 1e-300)
-    return replace(
-        model, dimension=float(parts.sum()) / largest, feedback=max(largest**2 / (1 - amount), 1.0)
-    )
+    followed, largest = followed_parts(scatter, n_features, amount)
+    feedback = max(largest**2 / (1 - amount), 1.0)
+    return replace(model, dimension=followed / largest, feedback=feedback)
 
 
 def bounded_scatter(working: FloatArray, mass: FloatArray) -> tuple[FloatArray, float]:
@@ -94,19 +95,25 @@ def oas_shrinkage(scatter: FloatArray, n_features: int, effective_size: float) -
     return float(min(1.0, above / ((effective_size + 1 - 2 / n_features) * spread)))
 
 
-def followed_parts(scatter: FloatArray, n_features: int, shrinkage: float) -> FloatArray:
-    """Return ρ, the part of each variance of a shrunk covariance that follows the rows.
+def followed_parts(scatter: FloatArray, n_features: int, shrinkage: float) -> tuple[float, float]:
+    """Return the sum and the largest of ρ, the part of each variance that follows the rows.
 
-    One for every direction, in falling order; their sum is the number of directions along which
-    the covariance follows the rows.
+    The sum is the number of directions along which a shrunk covariance follows the rows.
 
     Examples
     --------
     >>> import numpy as np
-    >>> followed_parts(np.diag([4.0, 1.0, 0.0]), n_features=3, shrinkage=0.5).round(2).tolist()
-    [0.71, 0.38, 0.0]
+    >>> followed, largest = followed_parts(np.diag([4.0, 1.0, 0.0]), n_features=3, shrinkage=0.5)
+    >>> round(followed, 2), round(largest, 2)
+    (1.08, 0.71)
     """
-    variances = np.maximum(np.linalg.eigvalsh(scatter)[::-1], 0.0)
-    followed = (1 - shrinkage) * variances
-    parts: FloatArray = followed / (followed + shrinkage * variances.sum() / n_features)
-    return parts
+    floor = shrinkage * float(np.trace(scatter)) / n_features
+    shrunk = (1 - shrinkage) * scatter
+    shrunk.flat[:: len(scatter) + 1] += floor
+    direction = np.ones(len(scatter))
+    for _ in range(_POWER_STEPS):
+        direction = shrunk @ direction
+        direction /= np.linalg.norm(direction)
+    largest = 1 - floor / float(direction @ shrunk @ direction)
+    followed = len(scatter) - floor * Normal(direction, shrunk).precision_trace
+    return max(followed, 1e-300), max(largest, 1e-300)

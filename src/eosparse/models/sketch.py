@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 WIDE = 64
 # Directions of each kind: principal axes, columns at each end of the kurtosis, and random ones.
 _N_AXES, _N_COLUMNS, _N_RANDOM = 8, 4, 8
+# Directions from which others of extreme kurtosis are sought, at each end.
+_N_STARTS = 4
 # Steps of the power iteration, from whose result other iterations start.
 _POWER_STEPS = 12
 # Columns beyond this many robust spreads are bounded, as elsewhere in the search.
@@ -144,8 +146,10 @@ def _odd_columns(bounded: FloatArray, share: FloatArray) -> FloatArray:
     """Return the axes of the columns with the lowest and highest kurtosis and skewness."""
     centred = bounded - share @ bounded
     spread = np.sqrt(share @ np.square(centred))
-    standard = centred / np.where(spread > 0, spread, 1.0)
-    kurtosis, skewness = share @ standard**4, np.abs(share @ standard**3)
+    centred /= np.where(spread > 0, spread, 1.0)
+    squares = np.square(centred)
+    skewness = np.abs(np.einsum("i,ij,ij->j", share, squares, centred))
+    kurtosis = share @ np.square(squares)
     ends = [np.argsort(kurtosis, kind="stable"), np.argsort(-kurtosis, kind="stable")]
     ends.append(np.argsort(-skewness, kind="stable"))
     chosen = np.unique(np.concatenate([order[:_N_COLUMNS] for order in ends]))
@@ -176,7 +180,7 @@ def _follow_from_ends(white: FloatArray, mass: FloatArray) -> FloatArray:
     share = mass / mass.sum()
     length = np.einsum("ij,ij->i", white, white)
     weights = share * np.minimum(length / np.median(length), 2.0)
-    random = _random_directions(white.shape[1], _N_RANDOM)
+    random = _random_directions(white.shape[1], _N_STARTS)
     high, low = random, random
     largest = 0.0
     for _ in range(_POWER_STEPS):

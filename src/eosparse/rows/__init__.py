@@ -14,7 +14,7 @@ from eosparse.rows.coordinates import (
 from eosparse.rows.files import FileRows, open_rows
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
 from eosparse.rows.memory import MemoryRows
-from eosparse.rows.parallel import map_parallel, single_threaded_blas
+from eosparse.rows.parallel import fit_threads, map_parallel, single_threaded_blas
 from eosparse.rows.sample import Sample, count_copies, spread_out, take_sample
 from eosparse.rows.table import Chain, Table, as_float64
 
@@ -39,6 +39,7 @@ __all__ = [
     "choose_coordinates",
     "count_copies",
     "find_heap",
+    "fit_threads",
     "group_by_class",
     "map_parallel",
     "open_rows",

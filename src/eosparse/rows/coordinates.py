@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import lapack
 
 from eosparse.core import (
     BoolArray,
@@ -236,7 +237,10 @@ def reduce_to_span(coordinates: Coordinates, table: Table) -> Coordinates:
 
     n_features = len(coordinates.origin)
     if table.n_present >= n_features:
-        squares, vectors = np.linalg.eigh(table.fold(products))
+        folded = table.fold(products)
+        if _has_full_rank(folded):
+            return coordinates
+        squares, vectors = np.linalg.eigh(folded)
         singular, vectors = np.sqrt(np.maximum(squares, 0.0))[::-1], vectors[:, ::-1]
     else:
         values, mass = table.take(np.arange(table.n_present))
@@ -249,6 +253,16 @@ def reduce_to_span(coordinates: Coordinates, table: Table) -> Coordinates:
     # A direction and its opposite are the same; choose one, so that equal spans give equal bases.
     peaks = np.take_along_axis(basis, np.abs(basis).argmax(axis=0)[None, :], axis=0)
     return Coordinates(coordinates.origin, coordinates.scale, basis * np.sign(peaks))
+
+
+def _has_full_rank(products: FloatArray) -> bool:
+    """Whether a matrix of sums of products is certainly regular, by its triangular factor."""
+    lower, info = lapack.dpotrf(products, lower=1, clean=1)
+    if info != 0:
+        return False
+    reciprocal, _ = lapack.dtrcon(lower, uplo="L")
+    # Condition numbers in two norms differ at most by the number of columns.
+    return bool(reciprocal > _RANK_TOLERANCE * len(lower))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from threading import Lock, local
@@ -21,6 +21,9 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 from eosparse.core import Mergeable
+
+# Factors of smaller matrices are faster on one thread.
+_MANY_COLUMNS = 256
 
 Item = TypeVar("Item")
 Part = TypeVar("Part", bound=Mergeable)
@@ -61,6 +64,14 @@ def single_threaded_blas() -> Iterator[int]:
             _limit.depth -= 1
             if _limit.depth == 0:
                 _limit.context.restore_original_limits()
+
+
+def fit_threads(n_columns: int) -> AbstractContextManager[Any]:
+    """Give BLAS one thread for the whole of a fit, unless columns are many.
+
+    Matrices of many columns are worth all threads; blocks of rows limit them as they run.
+    """
+    return single_threaded_blas() if n_columns < _MANY_COLUMNS else nullcontext()
 
 
 _place = local()
@@ -109,13 +120,20 @@ def map_in_order(
 
 def fold_in_order(items: Iterable[Item], kernel: Callable[[Item], Part | None]) -> Part:
     """Apply a kernel to items in parallel, and merge the results in order, skipping None."""
+    items = iter(items)
+    begin = list(itertools.islice(items, 2))
+    if len(begin) == 1:  # a single block leaves all threads to BLAS
+        return _merge(map(kernel, begin))
     with single_threaded_blas() as n_threads:
-        parts = map_in_order(items, kernel, n_threads=n_threads)
-        present = (part for part in parts if part is not None)
-        first = next(present, None)
-        if first is None:
-            raise ValueError("there are no rows with a positive weight.")
-        return reduce(operator.add, present, first)
+        return _merge(map_in_order(itertools.chain(begin, items), kernel, n_threads=n_threads))
+
+
+def _merge(parts: Iterable[Part | None]) -> Part:
+    present = (part for part in parts if part is not None)
+    first = next(present, None)
+    if first is None:
+        raise ValueError("there are no rows with a positive weight.")
+    return reduce(operator.add, present, first)
 
 
 def map_parallel(function: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
