@@ -397,10 +397,10 @@ class GaussianModel(TableModel[Normal, Moments]):
         if np.isfinite(result.alpha):
             at_location = self.error_at(np.zeros(1), result.theta)[0]
             peak = float(np.exp((result.objective - at_location) / result.alpha))
-        held = self.held_part(result.theta) if self.amount > 0 else None
+        held = self.part_in_span(result.theta) if self.amount > 0 else None
         return SelfPull(self.coupling(result.alpha), peak, leverage, held, self.copies)
 
-    def held_part(self, theta: Normal) -> float:
+    def part_in_span(self, theta: Normal) -> float:
         """Return the mean part of a row's distance in directions that the rows determine.
 
         With ``V = (1-λ)S + λτI`` it is ``tr(R²) / tr(R)`` for ``R = I - λτV⁻¹``.

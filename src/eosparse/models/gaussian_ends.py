@@ -14,9 +14,9 @@ the answer is decided by where the alternation starts and which of its ends is b
    and between nearly equal ones the lowest objective.
 5. *Peel*: rows held by a minority solution leave the guesses (not the data), and 1-4 are repeated.
 
-Ends at different α are compared by `StartSearch.is_better`, the only criterion: of two ends that hold
-half of the rows, the one whose consistent covariance has a significantly smaller determinant is
-better; between equal ones, the one whose rows do not form two groups.
+Ends at different α are compared by one criterion. An end must hold half of the rows. One whose rows
+form two groups is worse than one that leaves out one of them. Otherwise the one whose consistent
+covariance has a significantly smaller determinant is better (`StartSearch.is_better`).
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ _LEAST_POOL = 0.4
 _EQUAL_LOG_DET = 0.02
 # A group that hides is at least this part of the rows.
 _LEAST_GROUP = 0.1
+# Part of a group that a solution without it may still hold.
+_HARDLY_ANY = 0.1
 # Standard errors by which a log-determinant has to be smaller to replace another end.
 _SIGNIFICANT = 4.0
 # Part of the good rows that growing may leave out, and part that may still change when it ends.
@@ -157,19 +159,15 @@ class StartSearch:
         ends = (map if is_small else map_parallel)(lambda start: self.end(alpha, start), chosen)
         return [end for end in ends if end is not None]
 
-    def is_better(self, other: Candidate, than: Candidate, *, if_level: bool = False) -> bool:
+    def is_better(self, other: Candidate, than: Candidate) -> bool:
         """Whether one of two ends at any α is better: it leaves out a group that the other holds.
 
         It must hold half of the rows, leave out a tenth of them more, and its consistent
-        covariance must have a determinant that is significantly smaller. With `if_level`, where
-        the other is known to hold a group, it only must leave out more rows, and its determinant
-        must not be significantly larger.
+        covariance must have a determinant that is significantly smaller.
         """
         gain = than.corrected_log_det - other.corrected_log_det
-        noise = _SIGNIFICANT * self._noise(other)
-        left_out = than.coverage - other.coverage
-        is_better = left_out > 0 and gain > -noise if if_level else gain > noise
-        return other.is_majority and is_better and (if_level or left_out > _LEAST_GROUP)
+        leaves_out = other.coverage < than.coverage - _LEAST_GROUP
+        return other.is_majority and leaves_out and gain > _SIGNIFICANT * self._noise(other)
 
     def _noise(self, end: Candidate) -> float:
         """Return the standard error of the log-determinant of a consistent covariance."""
@@ -186,15 +184,21 @@ class StartSearch:
         group = find_group(self.values[inside], self.mass[inside], 1 / self.copies)
         if group is None:
             return found
-        is_in = np.zeros(len(self.mass), dtype=bool)
-        is_in[inside[group]] = True
-        starts = [self.concentrate(self.mass * part, self.mass) for part in (is_in, ~is_in)]
+        one = np.zeros(len(self.mass), dtype=bool)
+        one[inside[group]] = True
+        other = found.inside & ~one
+        starts = [self.concentrate(self.mass * part, self.mass) for part in (one, ~one)]
         for alpha in alphas:
             ends = self.ends(alpha, [start for start in starts if start is not None])
-            better = [end for end in ends if self.is_better(end, found, if_level=True)]
+            better = [end for end in ends if self._leaves_one(end, one, other)]
             if better:
                 return self.pick(better)
         return None
+
+    def _leaves_one(self, end: Candidate, *groups: BoolArray) -> bool:
+        """Whether an end holds half of the rows, and hardly any of one of the groups."""
+        held = (self.mass @ (end.inside & group) / (self.mass @ group) for group in groups)
+        return end.is_majority and min(held) < _HARDLY_ANY
 
     def pick(self, better: list[Candidate]) -> Candidate | None:
         """Return the end with the smallest determinant; of equal ones, the lowest objective.
@@ -253,6 +257,8 @@ class StartSearch:
                 fit = self.fit(self._grow(weights))
             _ = fit.factor  # raises here if the fit is singular
         except SingularFitError:
+            if self.model.covariance != "full":
+                return None
             on_plane = find_plane(self.fit(weights), self.values) & (self.mass > 0)
             if 2 * (self.mass @ on_plane) > self.total:
                 raise ExactFitError(on_plane) from None
@@ -306,7 +312,7 @@ class StartSearch:
             return distances
         # All rows that count have equal weights here: c = 0.
         taken = weights > 0
-        pull = SelfPull(0.0, 1 / weights.sum(), 1 - self.model.amount, self.model.held_part(fit))
+        pull = SelfPull(0.0, 1 / weights.sum(), 1 - self.model.amount, self.model.part_in_span(fit))
         distances[taken] = pull.leave_out(distances[taken])
         return distances
 

@@ -44,6 +44,8 @@ _MOST_RELAXATIONS = 5
 _FALLBACK_SHRINKAGE = 0.1
 # Groups that are split off one after the other.
 _MOST_SPLITS = 3
+# With fewer rows, a solution of clean ones may hold little more than half of them by chance.
+_ENOUGH_FOR_SHARES = 100
 # A solution that holds more rows, by this share, has taken in a group.
 _TAKEN_IN = 0.02
 # With fewer rows for each direction of a sketch, a search in it would not be a robust one.
@@ -152,7 +154,7 @@ class _Choice:
         if model.coordinates.rank == 0:
             yield Attempt(model, alpha, Normal(np.zeros(0), np.zeros((0, 0))))
             return
-        if not self.request.searches:
+        if not self.request.searches or coupling == 0.0:  # equal weights need no start
             yield Attempt(model, alpha)
             return
         if model.covariance == "full" and model.coordinates.rank > WIDE:
@@ -215,8 +217,8 @@ class _Choice:
             return found
         found, holds_groups = self._split_groups(search, found)
         # Two standard errors of the share of the rows; a 99 % ellipsoid holds half of 99 %.
-        least = 0.495 + np.sqrt(search.copies / float(search.mass.sum()))
-        if found.coverage < least:
+        size = float(search.mass.sum()) / search.copies
+        if size >= _ENOUGH_FOR_SHARES and found.coverage < 0.495 + 1 / np.sqrt(size):
             warn_caller(
                 f"the solution holds {found.coverage:.0%} of the rows, hardly more than half: the "
                 "others may be another group as large, which counts as outliers here.",

@@ -29,8 +29,8 @@ def choose_shrinkage(model: GaussianModel, sample: Sample) -> GaussianModel:
     assert model.coordinates is not None
     rank, n_features = model.coordinates.rank, model.n_features
     is_crowded = sample.n_rows < ROWS_PER_COLUMN * sample.copies * rank
-    if model.shrinkage == 0.0 or (model.shrinkage == "auto" and not is_crowded):
-        return model
+    if rank == 0 or model.shrinkage == 0.0 or (model.shrinkage == "auto" and not is_crowded):
+        return replace(model, amount=0.0)
     scatter, size = bounded_scatter(model.coordinates(sample.values), sample.mass)
     size /= sample.copies
     most = 1 - _LEAST_FOLLOWED * min(1.0, size / n_features)
@@ -42,7 +42,7 @@ def choose_shrinkage(model: GaussianModel, sample: Sample) -> GaussianModel:
     model = replace(model, amount=amount, target=target)
     if not is_crowded:
         return model
-    followed, largest = followed_parts(scatter, n_features, amount)
+    followed, largest = follow_rows(scatter, n_features, amount)
     feedback = max(largest**2 / (1 - amount), 1.0)
     return replace(model, dimension=followed / largest, feedback=feedback)
 
@@ -95,7 +95,7 @@ def oas_shrinkage(scatter: FloatArray, n_features: int, effective_size: float) -
     return float(min(1.0, above / ((effective_size + 1 - 2 / n_features) * spread)))
 
 
-def followed_parts(scatter: FloatArray, n_features: int, shrinkage: float) -> tuple[float, float]:
+def follow_rows(scatter: FloatArray, n_features: int, shrinkage: float) -> tuple[float, float]:
     """Return the sum and the largest of ρ, the part of each variance that follows the rows.
 
     The sum is the number of directions along which a shrunk covariance follows the rows.
@@ -103,7 +103,7 @@ def followed_parts(scatter: FloatArray, n_features: int, shrinkage: float) -> tu
     Examples
     --------
     >>> import numpy as np
-    >>> followed, largest = followed_parts(np.diag([4.0, 1.0, 0.0]), n_features=3, shrinkage=0.5)
+    >>> followed, largest = follow_rows(np.diag([4.0, 1.0, 0.0]), n_features=3, shrinkage=0.5)
     >>> round(followed, 2), round(largest, 2)
     (1.08, 0.71)
     """
