@@ -104,8 +104,8 @@ class SelfPull:
     A shrunk covariance is ``V = (1-λ)S + λτI``, and only S changes: m becomes
     ``m / ((1-ω)²/(1-ρω) - (1-λ)ωm)``, where ρ is the part of the distance in directions that the
     rows determine. In all other directions the row has part in the scale of the columns, which adds
-    the factor ``1 - 2(1-ρ)ω``. Few rows determine V, most of them alone in a direction of their own,
-    so that other weights do not follow.
+    the factor ``1 - 2(1-ρ)ω``. Few rows determine V, most of them alone in a direction of their
+    own, so that other weights do not follow.
 
     Attributes
     ----------

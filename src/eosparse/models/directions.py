@@ -75,16 +75,16 @@ def split_in_two(projections: FloatArray, mass: FloatArray) -> Splits:
     variance = np.maximum(share @ (projections - share @ projections) ** 2, 1e-300)
 
     def pick(of: FloatArray) -> FloatArray:
-        return np.take_along_axis(of, best, axis=0)[0]
+        return np.asarray(np.take_along_axis(of, best, axis=0)[0])
 
     centre = share @ projections
     cuts = pick(np.take_along_axis(projections, order, axis=0))
-    return Splits(
-        cuts, pick(means[0]) + centre, pick(means[1]) + centre, pick(between) / variance
-    )
+    return Splits(cuts, pick(means[0]) + centre, pick(means[1]) + centre, pick(between) / variance)
 
 
-def odd_projections(values: FloatArray, mass: FloatArray, seen: BoolArray | None = None) -> FloatArray:
+def odd_projections(
+    values: FloatArray, mass: FloatArray, seen: BoolArray | None = None
+) -> FloatArray:
     """Return all rows along the directions in which those `seen` look least Gaussian.
 
     Examples
@@ -140,7 +140,7 @@ def extreme_directions(white: FloatArray, mass: FloatArray) -> FloatArray:
 def follow_extremes(
     white: FloatArray, share: FloatArray, starts: FloatArray, skewed: FloatArray
 ) -> FloatArray:
-    """Return the most extreme directions to which others lead; `skewed` is one of large skewness."""
+    """Return the most extreme directions to which others lead, `skewed` among them."""
     found = [_follow_kurtosis(white, share, starts, lowest) for lowest in (True, False)]
     both = np.concatenate(found, axis=1)
     order = np.argsort(share @ (white @ both) ** 4)

@@ -18,8 +18,8 @@ from eosparse.rows import Coordinates, Sample, span_rows
 if TYPE_CHECKING:
     from eosparse.models.gaussian import GaussianModel
 
-# In working coordinates a smaller standard deviation is rounding, as everywhere; and so is a smaller
-# deviation of a single row.
+# In working coordinates a smaller standard deviation is rounding, as everywhere; and so is a
+# smaller deviation of a single row.
 _LEAST_SPREAD, _LEAST_DEVIATION = RANK_TOLERANCE, RANK_TOLERANCE / 10
 # Columns named in a message, and the smallest part in a relation for which they are.
 _MOST_NAMES, _LEAST_PART = 3, 0.1

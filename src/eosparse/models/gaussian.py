@@ -37,13 +37,20 @@ from eosparse.core import (
     optimal_weights,
     weighted_moments,
 )
-from eosparse.inference import FittedGamma, Law, Pull, ScaledF, SelfPull
+from eosparse.inference import Pull, SelfPull
 from eosparse.models import fused
 from eosparse.models.base import TableModel
 from eosparse.models.efficiency import Structure, covariance_parameters
 from eosparse.models.exact_fit import restrict
+from eosparse.models.gaussian_law import find_gaussian_law, part_in_span
 from eosparse.models.gaussian_search import propose_attempts
-from eosparse.models.normal import RANK_TOLERANCE, Normal, move_covariance, times_transposed
+from eosparse.models.normal import (
+    RANK_TOLERANCE,
+    Normal,
+    inverse_root,
+    move_covariance,
+    times_transposed,
+)
 from eosparse.models.shrinkage import choose_shrinkage
 from eosparse.rows import (
     Coordinates,
@@ -132,6 +139,7 @@ class GaussianModel(TableModel[Normal, Moments]):
     is_proven = True
     view = staticmethod(np.asarray)  # type: ignore[assignment]  # as stored; θ has shift and scale
     propose = propose_attempts
+    find_law = find_gaussian_law
 
     def __post_init__(self) -> None:
         if not isinstance(self.shrinkage, str):  # frozen, but λ follows from it
@@ -320,10 +328,7 @@ class GaussianModel(TableModel[Normal, Moments]):
             raise ValueError(f"covariance={self.covariance!r} must be one of {_STRUCTURES}.")
         check_number("shrinkage", self.shrinkage, "[0, 1)", words=("auto",))
         if self.covariance != "full" and self.shrinkage not in ("auto", 0):
-            raise ValueError(
-                f"shrinkage={self.shrinkage!r} applies to covariance='full' only, not to "
-                f"{self.covariance!r}."
-            )
+            raise ValueError(f"shrinkage={self.shrinkage!r} applies to covariance='full' only.")
         if (sample.values == sample.values[0]).all():
             check_rows_differ(sample)
         coordinates = choose_coordinates(sample)
@@ -374,7 +379,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         return distances
 
     def _off_span_distances(self, block: FloatArray) -> FloatArray:
-        """Return the part of the squared distances along directions that the rows do not span."""
+        """Return the squared distances along directions that the rows do not span."""
         assert self.coordinates is not None
         return self.coordinates.off_span(block) / self.off_span_variance
 
@@ -397,43 +402,8 @@ class GaussianModel(TableModel[Normal, Moments]):
         if np.isfinite(result.alpha):
             at_location = self.error_at(np.zeros(1), result.theta)[0]
             peak = float(np.exp((result.objective - at_location) / result.alpha))
-        held = self.part_in_span(result.theta) if self.amount > 0 else None
+        held = part_in_span(self, result.theta) if self.amount > 0 else None
         return SelfPull(self.coupling(result.alpha), peak, leverage, held, self.copies)
-
-    def part_in_span(self, theta: Normal) -> float:
-        """Return the mean part of a row's distance in directions that the rows determine.
-
-        With ``V = (1-λ)S + λτI`` it is ``tr(R²) / tr(R)`` for ``R = I - λτV⁻¹``.
-        """
-        floor, size = self.amount * self.target, len(theta.location)
-        trace = size - floor * theta.precision_trace
-        squares = size - 2 * floor * theta.precision_trace + floor**2 * theta.precision_squares
-        return float(min(max(squares / max(trace, 1e-300), 0.0), 1.0))
-
-    def find_law(self, result: Result[Normal], pull: Pull, distances: Table) -> Law:
-        """Return the law of the distance of a new, good row."""
-
-        def sum_up(fitted: FloatArray, prior: FloatArray | None) -> Moments:
-            weights = pull.weigh(fitted)
-            if prior is not None:
-                weights *= prior
-            both = np.column_stack([fitted, pull.leave_out(fitted)])
-            return weighted_moments(both, weights, diagonal=True)
-
-        moments, coupling = distances.fold(sum_up), self.coupling(result.alpha)
-        mean, variance = float(moments.mean[1]), float(moments.scatter[1])
-        if self.covariance == "full" and self.amount == 0.0:
-            rank = len(result.theta.location)
-            size = result.effective_size / self.copies
-            law = ScaledF.of_fit(max(rank, 1), size, coupling)
-            return law.match_mean(mean, pull) if rank else law  # equal rows have no distance
-        if self.amount > 0.0:
-            # A new row's square, in a column whose scale comes from n rows, has a variance that is
-            # 1 + 6/n times as large; and the variance itself is known from n rows only.
-            variance *= 1 + 8 * self.copies / result.effective_size
-        # The weights fall with m; their effect on left-out distances follows from the slope of m.
-        slope = (1 - coupling) * (float(moments.mean[0]) / max(mean, 1e-300)) ** 2
-        return FittedGamma.of_weighted(mean, variance, coupling / 2 * slope)
 
     def deviations(self, block: FloatArray, theta: Normal, alpha: float) -> FloatArray:
         """Return the signed, standardised deviation of each column; squares sum to the distance.
@@ -450,11 +420,11 @@ class GaussianModel(TableModel[Normal, Moments]):
         elif coordinates.basis is None:
             unit = np.sqrt(np.diag(theta.covariance))
             correlation = theta.covariance / unit / unit[:, None]
-            white = (scaled - theta.location) / unit @ _inverse_root(correlation)
+            white = (scaled - theta.location) / unit @ inverse_root(correlation)
         else:
             basis = coordinates.basis
             inside = scaled @ basis - theta.location
-            white = np.asarray(inside @ _inverse_root(theta.covariance) @ basis.T)
+            white = np.asarray(inside @ inverse_root(theta.covariance) @ basis.T)
             off = coordinates.off_span(block) > 0
             rest = scaled[off] - scaled[off] @ basis @ basis.T
             white[off] += rest / np.sqrt(self.off_span_variance)
@@ -478,9 +448,3 @@ def _shift_and_scale(moments: Moments, location: FloatArray, scale: FloatArray |
         return replace(moments, mean=location + moments.mean)
     squares = scale * scale if moments.scatter.ndim == 1 else np.outer(scale, scale)
     return Moments(moments.mass, location + moments.mean / scale, moments.scatter / squares)
-
-
-def _inverse_root(matrix: FloatArray) -> FloatArray:
-    """Symmetric inverse square root of a positive definite matrix."""
-    variances, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors / np.sqrt(variances)) @ vectors.T)

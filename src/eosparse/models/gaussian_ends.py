@@ -42,6 +42,7 @@ from eosparse.core import (
 from eosparse.inference import SelfPull
 from eosparse.models.exact_fit import ExactFitError, find_plane
 from eosparse.models.gaussian_guesses import guess_clean_rows
+from eosparse.models.gaussian_law import part_in_span
 from eosparse.models.groups import find_group
 from eosparse.models.normal import Normal, SingularFitError
 from eosparse.rows import MemoryRows, map_parallel
@@ -167,7 +168,8 @@ class StartSearch:
         """
         gain = than.corrected_log_det - other.corrected_log_det
         leaves_out = other.coverage < than.coverage - _LEAST_GROUP
-        return other.is_majority and leaves_out and gain > _SIGNIFICANT * self._noise(other)
+        is_smaller = gain > _SIGNIFICANT * self._noise(other)
+        return other.is_majority and leaves_out and is_smaller
 
     def _noise(self, end: Candidate) -> float:
         """Return the standard error of the log-determinant of a consistent covariance."""
@@ -198,7 +200,7 @@ class StartSearch:
     def _leaves_one(self, end: Candidate, *groups: BoolArray) -> bool:
         """Whether an end holds half of the rows, and hardly any of one of the groups."""
         held = (self.mass @ (end.inside & group) / (self.mass @ group) for group in groups)
-        return end.is_majority and min(held) < _HARDLY_ANY
+        return end.is_majority and bool(min(held) < _HARDLY_ANY)
 
     def pick(self, better: list[Candidate]) -> Candidate | None:
         """Return the end with the smallest determinant; of equal ones, the lowest objective.
@@ -277,7 +279,7 @@ class StartSearch:
             self.concentrate(self.mass * near, self.mass)
 
     def _grow(self, weights: FloatArray) -> FloatArray:
-        """Take in all rows that lie as close to a fit as the rows it was fitted to, again and again.
+        """Take in all rows that lie as close to a fit as those it was fitted to, again and again.
 
         Both are measured from the fit without the row. Cube roots of squared distances are close
         to Gaussian (Wilson and Hilferty). Their spread is that of the nearer half at first, and
@@ -312,7 +314,9 @@ class StartSearch:
             return distances
         # All rows that count have equal weights here: c = 0.
         taken = weights > 0
-        pull = SelfPull(0.0, 1 / weights.sum(), 1 - self.model.amount, self.model.part_in_span(fit))
+        pull = SelfPull(
+            0.0, 1 / weights.sum(), 1 - self.model.amount, part_in_span(self.model, fit)
+        )
         distances[taken] = pull.leave_out(distances[taken])
         return distances
 

@@ -64,9 +64,7 @@ def propose_attempts(
         yield from propose_attempts(inner, sample, request)
 
 
-def _propose(
-    model: GaussianModel, sample: Sample, request: Request
-) -> Iterator[Attempt[Normal]]:
+def _propose(model: GaussianModel, sample: Sample, request: Request) -> Iterator[Attempt[Normal]]:
     choice = _Choice(model, sample, request)
     coupling = choice.first_coupling()
     # Shrinkage is the remedy for a collapse without it, a larger alpha for one in spite of it.
@@ -305,7 +303,7 @@ class _Choice:
         }
 
     def _split_groups(self, search: StartSearch, found: Candidate) -> tuple[Candidate, bool]:
-        """Return a solution without the groups that `found` holds, and whether it still holds one."""
+        """Return a solution without the groups that `found` holds, and whether it holds one."""
         size = float(search.mass.sum()) / search.copies
         couplings = {found.coupling, *self._bolder_couplings(size).values()}
         alphas = [search.model.alpha(coupling) for coupling in sorted(couplings)]

@@ -127,7 +127,6 @@ class Normal:
                 divergence += float(gap + np.square(two.whiten(one.factor.T)).sum() - size)
         return divergence < _EQUAL_DIVERGENCE * size
 
-
     def divergence_from(self, other: Normal) -> float:
         """Return ``tr R - D - log det R``, R being the covariance in units of the other one."""
         if self.factor.ndim == 1:
@@ -142,6 +141,12 @@ class SingularFitError(CollapseError):
 
     def __init__(self) -> None:
         super().__init__("the weighted rows satisfy an exact linear relation between the columns.")
+
+
+def inverse_root(matrix: FloatArray) -> FloatArray:
+    """Symmetric inverse square root of a positive definite matrix."""
+    variances, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors / np.sqrt(variances)) @ vectors.T)
 
 
 def _substitute(factor: FloatArray, right: FloatArray) -> FloatArray:

@@ -108,7 +108,7 @@ def choose_sketch(
     """
     share = mass / mass.sum()
     bounded, unit = _bound_rows(working, mass, is_rotated=coordinates.basis is not None)
-    found = [_leading_axes(bounded - share @ bounded, share) / unit[:, None]]
+    found: list[FloatArray] = [_leading_axes(bounded - share @ bounded, share) / unit[:, None]]
     # With few rows per column, directions can be chosen in which any rows form groups.
     if mass.sum() >= ROWS_PER_COLUMN * working.shape[1]:
         found.append(_odd_directions(working, mass))
@@ -174,8 +174,8 @@ def _odd_directions(working: FloatArray, mass: FloatArray) -> FloatArray:
 def _follow_from_ends(white: FloatArray, mass: FloatArray) -> FloatArray:
     """Return directions of extreme kurtosis and skewness.
 
-    The search starts from the largest and smallest eigenvectors of E[|z|² z z'], where rows far out count
-    no more than twice the typical ones.
+    The search starts from the largest and smallest eigenvectors of E[|z|² z z'], where rows far
+    out count no more than twice the typical ones.
     """
     share = mass / mass.sum()
     length = np.einsum("ij,ij->i", white, white)

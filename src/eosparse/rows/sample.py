@@ -9,7 +9,6 @@ import numpy as np
 from eosparse.core import FloatArray, IntArray
 from eosparse.rows.table import Table
 
-
 # Rows that are looked up to see whether a table holds every row several times.
 _N_PROBES = 16
 # With more rows than this, the law of the distances no longer depends on their number.
