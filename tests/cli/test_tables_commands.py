@@ -134,7 +134,7 @@ def test_warnings_are_notes(tmp_path):
     table.loc[:150, "c"] = 0.0
     table.to_csv(tmp_path / "t.csv", index=False)
     found = run("detect", tmp_path / "t.csv", "--json")
-    assert any("tied" in note for note in json.loads(found.stdout)["notes"])
+    assert any("of the rows have c = 0" in note for note in json.loads(found.stdout)["notes"])
 
 
 def test_a_saved_model_scores_another_table(people, tmp_path):

@@ -241,31 +241,41 @@ class StartSearch:
         lets in may stay. Only a shrunk covariance, which few rows determine, keeps the half that
         it was fitted to for good: it is grown.
         """
+        try:
+            weights = self.concentrate_weights(guess, pool)
+            fit = self.fit(self.grow(weights) if self.model.amount > 0 else weights)
+            _ = fit.factor  # raises here if the fit is singular
+        except SingularFitError:
+            return None
+        return fit
+
+    def concentrate_weights(self, guess: FloatArray, pool: FloatArray) -> FloatArray:
+        """Return the half of all rows to which a guess leads; raise on an exact fit."""
         # Without shrinkage a fit needs more rows than columns. This size breaks down last.
         spare = self.values.shape[1] + 1 if self.model.amount == 0 else 1
         half = 0.5 * (self.mass.sum() + spare)
         share = min(half / pool.sum(), 1.0)
-        weights = guess
-        try:
-            log_det = np.inf
-            for step in range(_MOST_CONCENTRATIONS):
-                fit = self.fit(weights)
+        weights, log_det = guess, np.inf
+        for step in range(_MOST_CONCENTRATIONS):
+            fit = self.fit(weights)
+            try:
                 before, log_det = log_det, fit.log_det
-                if step >= _CONCENTRATION_STEPS and before - log_det < _LEAST_FALL:
-                    break
-                distances = self._left_out_distances(fit, weights)
-                weights = pool * (distances <= weighted_quantiles(distances, pool, (share,)))
-            if self.model.amount > 0:
-                fit = self.fit(self._grow(weights))
-            _ = fit.factor  # raises here if the fit is singular
-        except SingularFitError:
-            if self.model.covariance != "full":
-                return None
-            on_plane = find_plane(self.fit(weights), self.values) & (self.mass > 0)
-            if 2 * (self.mass @ on_plane) > self.total:
-                raise ExactFitError(on_plane) from None
-            return None
-        return fit
+            except SingularFitError:
+                self._raise_if_exact(fit)
+                raise
+            if step >= _CONCENTRATION_STEPS and before - log_det < _LEAST_FALL:
+                break
+            distances = self._left_out_distances(fit, weights)
+            weights = pool * (distances <= weighted_quantiles(distances, pool, (share,)))
+        return weights
+
+    def _raise_if_exact(self, fit: Normal) -> None:
+        """Raise if more than half of all rows satisfy the relations of a singular fit."""
+        if self.model.covariance != "full":
+            return
+        on_plane = find_plane(fit, self.values) & (self.mass > 0)
+        if 2 * (self.mass @ on_plane) > self.total:
+            raise ExactFitError(on_plane)
 
     def _look_for_plane(self, collapsed: Normal) -> None:
         """Raise if an alternation has collapsed onto a plane that holds more than half of the rows.
@@ -278,7 +288,7 @@ class StartSearch:
             near = distances <= weighted_quantiles(distances, self.mass, (0.5,))
             self.concentrate(self.mass * near, self.mass)
 
-    def _grow(self, weights: FloatArray) -> FloatArray:
+    def grow(self, weights: FloatArray) -> FloatArray:
         """Take in all rows that lie as close to a fit as those it was fitted to, again and again.
 
         Both are measured from the fit without the row. Cube roots of squared distances are close

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eosparse.core import CollapseError, DegenerateDataWarning, MaskingWarning, warn_caller
+from eosparse.core import (
+    BoolArray,
+    CollapseError,
+    DegenerateDataWarning,
+    FloatArray,
+    MaskingWarning,
+    warn_caller,
+)
 from eosparse.models.base import Attempt, Request
 from eosparse.models.efficiency import (
     coupling_for_efficiency,
@@ -245,13 +252,44 @@ class _Choice:
             return Attempt(model, alpha)
         members = Members(model, sketch, found.theta, found.cut, 1 - coupling)
         if model.amount > 0.0:
-            start = members.weigh(sample.values, sample.mass)
-            return Attempt(model, alpha, self.search().concentrate(start, sample.mass))
+            return self._attempt_crowded(members.weigh(sample.values, sample.mass), coupling, alpha)
         holding = self._hold(narrow.search(), found, coupling)
         if holding == coupling:
             return Attempt(model, alpha, begin=members.begin)
         bold = replace(members, factor=1 - holding)
         return Attempt(model, model.alpha(holding), begin=bold.begin)
+
+    def _attempt_crowded(self, start: FloatArray, coupling: float, alpha: float) -> Attempt[Normal]:
+        """Start from the rows that lie as close as some do, and let these choose the shrinkage.
+
+        Outliers make a table look structured, and a covariance that follows them takes them in.
+        """
+        search = self.search()
+        weights = search.grow(search.concentrate_weights(start, self.sample.mass))
+        if not self.request.is_alpha_open or self.model.shrinkage != "auto":
+            return Attempt(self.model, alpha, search.fit(weights))
+        taken = weights > 0
+        share = float(weights.sum() / self.sample.mass.sum())
+        rows = replace(
+            self.sample,
+            values=self.sample.values[taken],
+            mass=weights[taken],
+            n_rows=share * self.sample.n_rows,
+        )
+        inner = replace(self, model=choose_shrinkage(self.model, rows))
+        inner_search = inner.search()
+        weights = inner_search.grow(weights)
+        relaxed = inner.first_coupling() * coupling / self.first_coupling()
+        fit = inner_search.fit(weights)
+        self._warn_if_near(np.exp(-relaxed / 2 * fit.mahalanobis(inner_search.values)), weights > 0)
+        return Attempt(inner.model, inner.model.alpha(relaxed), fit)
+
+    def _warn_if_near(self, weights: FloatArray, taken: BoolArray) -> None:
+        """Warn if rows that were left out get enough weight to be taken in again."""
+        mass = self.sample.mass
+        left_out = 1 - float(mass @ taken / mass.sum())
+        if left_out > _TAKEN_IN and mass @ (weights * ~taken) > _TAKEN_IN * (mass @ weights):
+            self._warn_of_near(left_out)
 
     def _hold(self, narrow: StartSearch, found: Candidate, coupling: float) -> float:
         """Return a c for all columns at which rows that are left out in a sketch stay out.
@@ -264,13 +302,16 @@ class _Choice:
             end = narrow.end(narrow.model.alpha(c), found.theta, tol=1e-12, max_iter=500)
             if end is not None and end.coverage < found.coverage + _TAKEN_IN:
                 return c
+        self._warn_of_near(1 - found.coverage)
+        return coupling
+
+    def _warn_of_near(self, share: float) -> None:
         warn_caller(
-            f"{1 - found.coverage:.0%} of the rows lie apart in a few directions, but too near to "
+            f"{share:.0%} of the rows lie apart in a few directions, but too near to "
             f"be told from the others in all {self.model.n_features} columns: they may be outliers "
             "that are not flagged. Leave out columns that say nothing about them.",
             MaskingWarning,
         )
-        return coupling
 
     def _find_bolder(self, search: StartSearch, found: Candidate | None) -> Candidate | None:
         """Look for groups that only a smaller alpha separates, if alpha is open.
