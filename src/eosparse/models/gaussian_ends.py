@@ -182,7 +182,7 @@ class StartSearch:
         `found` itself if the rows it holds do not form two groups. None if they do, and no
         solution tells them apart.
         """
-        inside = np.flatnonzero(found.inside)
+        inside = np.flatnonzero(found.inside & (self.mass > 0))
         group = find_group(self.values[inside], self.mass[inside], 1 / self.copies)
         if group is None:
             return found
