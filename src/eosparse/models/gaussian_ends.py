@@ -45,6 +45,7 @@ from eosparse.models.gaussian_guesses import guess_clean_rows
 from eosparse.models.gaussian_law import part_in_span
 from eosparse.models.groups import find_group
 from eosparse.models.normal import Normal, SingularFitError
+from eosparse.models.sketch import WIDE
 from eosparse.rows import MemoryRows, map_parallel
 
 if TYPE_CHECKING:
@@ -256,6 +257,8 @@ class StartSearch:
         half = 0.5 * (self.mass.sum() + spare)
         share = min(half / pool.sum(), 1.0)
         weights, log_det = guess, np.inf
+        # In many columns a guess comes from a search of its own.
+        least = _CONCENTRATION_STEPS if self.values.shape[1] <= WIDE else 1
         for step in range(_MOST_CONCENTRATIONS):
             fit = self.fit(weights)
             try:
@@ -263,7 +266,7 @@ class StartSearch:
             except SingularFitError:
                 self._raise_if_exact(fit)
                 raise
-            if step >= _CONCENTRATION_STEPS and before - log_det < _LEAST_FALL:
+            if step >= least and before - log_det < _LEAST_FALL:
                 break
             distances = self._left_out_distances(fit, weights)
             weights = pool * (distances <= weighted_quantiles(distances, pool, (share,)))

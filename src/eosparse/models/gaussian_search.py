@@ -53,7 +53,9 @@ _FALLBACK_SHRINKAGE = 0.1
 _MOST_SPLITS = 3
 # With fewer rows, a solution of clean ones may hold little more than half of them by chance.
 _ENOUGH_FOR_SHARES = 100
-# A solution that holds more rows, by this share, has taken in a group.
+# A solution that holds other rows, by this share, is another one; at another c some always change.
+_OTHER_ROWS = 0.08
+# Rows that were left out, and have this share of the weight, are taken in again.
 _TAKEN_IN = 0.02
 # With fewer rows for each direction of a sketch, a search in it would not be a robust one.
 _ROWS_PER_DIRECTION = 20
@@ -298,9 +300,10 @@ class _Choice:
         does not, just as it does in the sketch at the same c.
         """
         bolder = self._bolder_couplings(float(self.sample.n_rows) / self.sample.copies)
+        most = _OTHER_ROWS * float(narrow.mass.sum())
         for c in (coupling, *sorted(set(bolder.values()) - {coupling})):
             end = narrow.end(narrow.model.alpha(c), found.theta, tol=1e-12, max_iter=500)
-            if end is not None and end.coverage < found.coverage + _TAKEN_IN:
+            if end is not None and narrow.mass @ (end.inside ^ found.inside) < most:
                 return c
         self._warn_of_near(1 - found.coverage)
         return coupling

@@ -13,8 +13,9 @@ from eosparse.core import CollapseError, FloatArray
 
 # A Cholesky pivot this small beside its column's spread is rounding: the columns are dependent.
 RANK_TOLERANCE = 1e-7
-# Columns per strip of a triangular product; narrower ones are slower than the zeros they leave out.
-_STRIP = 64
+# A triangular product is made in this many strips of columns or fewer, none narrower than so many:
+# small products are slower than the zeros they leave out.
+_MOST_STRIPS, _STRIP = 8, 64
 # Fits that differ by less than this per column, in log-determinant and divergence, are alike.
 _EQUAL_LOG_DET, _EQUAL_DIVERGENCE = 0.02, 0.1
 # An extrapolated inverse covariance may fall to this part of the former one in any direction.
@@ -165,7 +166,7 @@ def times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
     if size < 2 * _STRIP:
         return (lower @ rows.T).T
     product = np.empty((size, len(rows)))
-    ends = np.linspace(0, size, 1 + size // _STRIP).astype(int)
+    ends = np.linspace(0, size, 1 + min(size // _STRIP, _MOST_STRIPS)).astype(int)
     for begin, end in itertools.pairwise(ends):
         np.matmul(lower[begin:end, :end], rows.T[:end], out=product[begin:end])
     return product.T
