@@ -55,8 +55,12 @@ if TYPE_CHECKING:
 _SMALL_SAMPLE = 2**16
 # Refits after which concentrating hardly changes a fit, and after which growing ends.
 _CONCENTRATION_STEPS, _GROWTH_STEPS = 3, 10
+# In many columns every step takes as long as passes over the rows.
+_FEW_GROWTH_STEPS = 3
 # Towards an exact relation the log-determinant falls on and on, by more than this in each step.
 _MOST_CONCENTRATIONS, _LEAST_FALL = 12, 0.5
+# With many columns it falls by some part of this in each of them anyway.
+_EQUAL_FALL = 0.05
 # Distinct starts that are followed, and rounds of peeling: each costs alternations on the sample.
 _MOST_ENDS = 6
 _MOST_PEELINGS = 3
@@ -259,6 +263,9 @@ class StartSearch:
         weights, log_det = guess, np.inf
         # In many columns a guess comes from a search of its own.
         least = _CONCENTRATION_STEPS if self.values.shape[1] <= WIDE else 1
+        # A shrunk covariance is never singular.
+        is_open = self.model.amount == 0
+        fall = max(_LEAST_FALL, _EQUAL_FALL * self.values.shape[1]) if is_open else np.inf
         for step in range(_MOST_CONCENTRATIONS):
             fit = self.fit(weights)
             try:
@@ -266,7 +273,7 @@ class StartSearch:
             except SingularFitError:
                 self._raise_if_exact(fit)
                 raise
-            if step >= least and before - log_det < _LEAST_FALL:
+            if step >= least and before - log_det < fall:
                 break
             distances = self._left_out_distances(fit, weights)
             weights = pool * (distances <= weighted_quantiles(distances, pool, (share,)))
@@ -299,7 +306,7 @@ class StartSearch:
         then that of all rows taken in.
         """
         farthest = float(ndtri(1 - _LEFT_OUT))
-        for step in range(_GROWTH_STEPS):
+        for step in range(_GROWTH_STEPS if self.values.shape[1] <= WIDE else _FEW_GROWTH_STEPS):
             roots = np.cbrt(self._left_out_distances(self.fit(weights), weights))
             if step == 0:
                 low, middle = weighted_quantiles(roots, weights, (0.25, 0.5))

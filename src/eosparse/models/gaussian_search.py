@@ -35,7 +35,7 @@ from eosparse.models.gaussian_ends import Candidate, StartSearch
 from eosparse.models.normal import Normal
 from eosparse.models.shrinkage import choose_shrinkage
 from eosparse.models.sketch import WIDE, Members, choose_sketch
-from eosparse.rows import Sample
+from eosparse.rows import Sample, single_threaded_blas
 
 if TYPE_CHECKING:
     from eosparse.models.gaussian import GaussianModel
@@ -249,7 +249,8 @@ class _Choice:
         sketch = choose_sketch(model.coordinates, working, sample.mass, most)
         seen = replace(sample, values=working @ sketch.directions, n_rows=float(sample.mass.sum()))
         narrow = _Choice(narrow_model(model, seen), seen, Request())
-        found = narrow.find_solution(narrow.first_coupling())[1]
+        with single_threaded_blas():  # matrices are small
+            found = narrow.find_solution(narrow.first_coupling())[1]
         if found is None:
             return Attempt(model, alpha)
         members = Members(model, sketch, found.theta, found.cut, 1 - coupling)
