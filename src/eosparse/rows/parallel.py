@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 from eosparse.core import Mergeable
 
 # Factors of smaller matrices are faster on one thread.
-_MANY_COLUMNS = 256
+_MANY_COLUMNS = 1000
 
 Item = TypeVar("Item")
 Part = TypeVar("Part", bound=Mergeable)
