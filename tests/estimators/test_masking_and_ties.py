@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from eosparse import DegenerateDataWarning, EOSDetector, MaskingWarning
+from eosparse.datasets import make_contaminated
 from eosparse.models.gaussian_ends import StartSearch
 from eosparse.models.gaussian_search import _Choice
 from eosparse.models.groups import find_group
@@ -87,6 +88,15 @@ class TestMasking:
         for found, smallest, noise in seen:
             assert found.is_majority
             assert found.corrected_log_det <= smallest + 4 * noise
+
+    def test_slow_progress_is_no_end(self):
+        """From the right solution, the first α leads back to one that holds the group."""
+        X, is_outlier = make_contaminated(
+            1000, 5, 0.3, outliers="clustered", inliers="autoregressive", random_state=1000
+        )
+        flagged = EOSDetector().fit(X).is_outlier_
+        assert flagged[is_outlier].mean() > 0.95
+        assert flagged[~is_outlier].mean() < 0.02
 
     @pytest.mark.parametrize(("n_groups", "n_features"), [(2, 5), (3, 5), (2, 30)])
     def test_equal_groups_are_said(self, n_groups, n_features):

@@ -151,11 +151,10 @@ class StartSearch:
         minority = [candidate for candidate in found if not candidate.is_majority]
         for candidate in _order_by_preference(found):
             if candidate.is_majority:
-                # Slow progress may look like an end: continue, and see whether it holds.
-                end = self.end(alpha, candidate.theta, tol=1e-12, max_iter=500)
-                if end is not None and end.is_majority:
-                    return end
-                minority += [] if end is None else [end]
+                settled = self.settle([candidate])
+                if settled and settled[0].is_majority:
+                    return settled[0]
+                minority += settled
         return max(minority, key=lambda c: c.coverage, default=None)
 
     def ends(self, alpha: float, starts: list[Normal] | None = None) -> list[Candidate]:
@@ -197,10 +196,16 @@ class StartSearch:
         starts = [self.concentrate(self.mass * part, self.mass) for part in (one, ~one)]
         for alpha in alphas:
             ends = self.ends(alpha, [start for start in starts if start is not None])
-            better = [end for end in ends if self._leaves_one(end, one, other)]
+            settled = self.settle(end for end in ends if self._leaves_one(end, one, other))
+            better = [end for end in settled if self._leaves_one(end, one, other)]
             if better:
                 return self.pick(better)
         return None
+
+    def settle(self, ends: Iterable[Candidate]) -> list[Candidate]:
+        """Continue ends until nothing changes: slow progress may look like an end."""
+        settled = (self.end(end.result.alpha, end.theta, tol=1e-12, max_iter=500) for end in ends)
+        return [end for end in settled if end is not None]
 
     def _leaves_one(self, end: Candidate, *groups: BoolArray) -> bool:
         """Whether an end holds half of the rows, and hardly any of one of the groups."""

@@ -329,7 +329,8 @@ class _Choice:
             if _BOLD_EFFICIENCY not in bolder or size < max(20 * rank, 200):
                 return None
             bold = search.ends(search.model.alpha(bolder[_BOLD_EFFICIENCY]))
-            return search.pick([end for end in bold if search.is_better(end, found)])
+            settled = search.settle(end for end in bold if search.is_better(end, found))
+            return search.pick([end for end in settled if search.is_better(end, found)])
         for coupling in sorted(set(bolder.values())):
             best = search.best(search.model.alpha(coupling))
             if best is not None and best.is_majority:
