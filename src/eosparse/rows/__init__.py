@@ -12,7 +12,9 @@ from eosparse.rows.coordinates import (
     span_rows,
 )
 from eosparse.rows.files import FileRows, open_rows
+from eosparse.rows.kinds import ColumnKind, Kind, check_kinds, recognise_kinds
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
+from eosparse.rows.levels import LevelEffects, learn_effects
 from eosparse.rows.memory import MemoryRows
 from eosparse.rows.parallel import fit_threads, map_parallel, single_threaded_blas
 from eosparse.rows.sample import Sample, count_copies, spread_out, take_sample
@@ -25,24 +27,30 @@ __all__ = [
     "STORAGES",
     "BoundedColumns",
     "Chain",
+    "ColumnKind",
     "Coordinates",
     "DaskRows",
     "FileRows",
+    "Kind",
     "Labelled",
     "LabelledRows",
+    "LevelEffects",
     "MemoryRows",
     "Sample",
     "Table",
     "as_float64",
     "bound_columns",
+    "check_kinds",
     "check_rows_differ",
     "choose_coordinates",
     "count_copies",
     "find_heap",
     "fit_threads",
     "group_by_class",
+    "learn_effects",
     "map_parallel",
     "open_rows",
+    "recognise_kinds",
     "reduce_to_span",
     "single_threaded_blas",
     "span_rows",
