@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eosparse.core import BoolArray, FloatArray
+from eosparse.rows import LevelEffects, learn_effects
 from eosparse.tables.columns import Column, Role, parse_numbers
 from eosparse.tables.reading import TableError
 
@@ -183,8 +184,7 @@ def encode_table(
     if indicate:
         return _add_indicators(values, names, categories, is_kept, fills, notes)
     offsets = _compute_offsets(values, categories) if encoding is None else encoding.offsets
-    for name, category in categories.items():
-        _subtract_offsets(values, category, offsets.get(name, {}))
+    values = _subtract_offsets(values, categories, offsets)
     return Numbers(values, names, names, is_kept, Encoding(offsets, fills), notes)
 
 
@@ -232,42 +232,43 @@ def _add_indicators(
     )
 
 
-# The median of fewer rows is too noisy to be subtracted.
-_MIN_CATEGORY_ROWS = 10
-# With several columns of categories, a second sweep of the median polish corrects the first.
-_SWEEPS = 2
-
-
 def _compute_offsets(
     values: FloatArray, categories: dict[str, Categories]
 ) -> dict[str, dict[str, list[float]]]:
     """Compute how far the medians of each category lie from those of all rows (median polish)."""
     if not categories:
         return {}
-    offsets: dict[str, dict[str, FloatArray]] = {name: {} for name in categories}
-    left = values - np.median(values, axis=0)
-    for _ in range(_SWEEPS if len(categories) > 1 else 1):
-        for name, (codes, levels) in categories.items():
-            for code, level in enumerate(levels):
-                rows = np.flatnonzero(codes == code)
-                if len(rows) >= _MIN_CATEGORY_ROWS:
-                    step = np.median(left[rows], axis=0)
-                    left[rows] -= step
-                    offsets[name][level] = offsets[name].get(level, 0.0) + step
+    codes = np.column_stack([codes for codes, _ in categories.values()]).astype(np.float64)
+    effects = learn_effects(values, codes, np.ones(len(values)))
     return {
-        name: {level: [float(v) for v in step] for level, step in steps.items()}
-        for name, steps in offsets.items()
+        name: {
+            str(levels[int(code)]): step.tolist() for code, step in zip(found, steps, strict=True)
+        }
+        for (name, (_, levels)), found, steps in zip(
+            categories.items(), effects.levels, effects.steps, strict=True
+        )
     }
 
 
 def _subtract_offsets(
-    values: FloatArray, category: Categories, offsets: dict[str, list[float]]
-) -> None:
-    """Subtract the offsets of each row's category in place; rare and unknown ones have none."""
-    codes, levels = category
-    none = np.zeros(values.shape[1])
-    steps = np.array([offsets.get(level, none) for level in levels]).reshape(len(levels), -1)
-    values -= steps[codes]
+    values: FloatArray,
+    categories: dict[str, Categories],
+    offsets: dict[str, dict[str, list[float]]],
+) -> FloatArray:
+    """Subtract the offsets of each row's categories; rare and unknown ones have none."""
+    if not categories:
+        return values
+    found, steps = [], []
+    for name, (_, levels) in categories.items():
+        known = {
+            code: offsets[name][level]
+            for code, level in enumerate(levels)
+            if level in offsets.get(name, {})
+        }
+        found.append(np.array(list(known), dtype=np.float64))
+        steps.append(np.array(list(known.values())).reshape(len(known), values.shape[1]))
+    codes = np.column_stack([codes for codes, _ in categories.values()]).astype(np.float64)
+    return LevelEffects(tuple(found), tuple(steps)).subtract(values, codes)
 
 
 def _compute_fills(
