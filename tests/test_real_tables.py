@@ -20,7 +20,8 @@ def test_bulks_are_tables_of_any_size_that_a_seed_repeats(name, n_columns):
 
 @pytest.mark.parametrize(
     ("name", "mean", "variance"),
-    [("Poisson(.3)", 0.3, 0.3), ("gamma(2)", 2, 2), ("exponential", 1, 1), ("uniform", 0.5, 1 / 12),
+    [("Poisson(.3)", 0.3, 0.3), ("Poisson(2)", 2, 2),
+     ("gamma(2)", 2, 2), ("exponential", 1, 1), ("uniform", 0.5, 1 / 12),
      ("t5, copula", 0, 5 / 3), ("t5, elliptical", 0, 5 / 3), ("zero-inflated", 1.2, 2.16)],
 )  # fmt: skip
 def test_bulks_have_the_moments_of_their_law(name, mean, variance):
@@ -75,6 +76,11 @@ def test_mistakes_that_change_nothing_are_drawn_again():
     assert spoilt.is_wrong.all()
     assert (spoilt.frame["a"] != frame["a"]).all()
     assert "two columns swapped" not in spoilt.kind
+
+
+def test_a_table_of_codes_cannot_be_spoilt():
+    with pytest.raises(ValueError, match="more than ten values"):
+        spoil(pd.DataFrame({"level": [1, 2, 3] * 40}), 0.1, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("seed", range(6))

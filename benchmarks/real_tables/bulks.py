@@ -169,6 +169,12 @@ def _place_centres(rng: np.random.Generator, n_groups: int, d: int) -> FloatArra
     return np.sqrt(2.0) * _CENTRE * np.arange(n_groups)[:, None] * axes[0]
 
 
+def _poisson(u: FloatArray, mean: float) -> FloatArray:
+    """Return quantiles of counts, looked up: `scipy.stats` takes a second for a large table."""
+    cumulated = stats.poisson(mean).cdf(np.arange(100))
+    return np.searchsorted(cumulated, u).astype(np.float64)
+
+
 def _zero_inflated(u: FloatArray) -> FloatArray:
     """Return quantiles of 40 % zeros and else a gamma law."""
     return np.asarray(special.gammaincinv(2.0, np.clip((u - 0.4) / 0.6, 0.0, None)))
@@ -185,8 +191,8 @@ BULKS: dict[str, Draw] = {
     "t5, elliptical": partial(_draw_elliptical, df=5.0),
     "t5, copula": partial(_draw_copula, quantile=partial(special.stdtrit, 5.0)),
     "uniform": partial(_draw_copula, quantile=lambda u: u),
-    "Poisson(.3)": partial(_draw_copula, quantile=stats.poisson(0.3).ppf),
-    "Poisson(2)": partial(_draw_copula, quantile=stats.poisson(2.0).ppf),
+    "Poisson(.3)": partial(_draw_copula, quantile=partial(_poisson, mean=0.3)),
+    "Poisson(2)": partial(_draw_copula, quantile=partial(_poisson, mean=2.0)),
     "zero-inflated": partial(_draw_copula, quantile=_zero_inflated),
     "Gaussian, one 0/1 column": _draw_one_binary,
     "two groups, equal": partial(_draw_groups, shares=(0.5, 0.5)),

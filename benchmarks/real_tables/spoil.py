@@ -126,9 +126,7 @@ def spoil(frame: pd.DataFrame, share: float, rng: np.random.Generator) -> Spoilt
     rng : Generator
         Decides everything.
     """
-    names = list_spoilable(frame)
-    values = frame[names].to_numpy(dtype=np.float64, copy=True)
-    ranges = _measure_ranges(values)
+    names, values, ranges = _take_spoilable(frame)
     kind = np.full(len(frame), "", dtype=object)
     for row in rng.choice(len(frame), max(1, round(share * len(frame))), replace=False):
         cells = values[[row]]
@@ -149,9 +147,7 @@ def spoil_one_group(
 
     A mistake that would change too few rows is drawn again.
     """
-    names = list_spoilable(frame)
-    values = frame[names].to_numpy(dtype=np.float64, copy=True)
-    ranges = _measure_ranges(values)
+    names, values, ranges = _take_spoilable(frame)
     kind = np.full(len(frame), "", dtype=object)
     n_wrong = max(1, round(share * len(frame)))
     for _ in range(_MOST_DRAWS):
@@ -165,8 +161,13 @@ def spoil_one_group(
     return _replace_numbers(frame, names, values, kind)
 
 
-def _measure_ranges(values: FloatArray) -> Ranges:
-    return Ranges(*np.nanquantile(values, (0.05, 0.95), axis=0))
+def _take_spoilable(frame: pd.DataFrame) -> tuple[list[str], FloatArray, Ranges]:
+    """Return the columns that may be spoilt: their names, a copy, and their ranges."""
+    if not (names := list_spoilable(frame)):
+        raise ValueError("No column of numbers has more than ten values: nothing can be spoilt.")
+    values = frame[names].to_numpy(dtype=np.float64, copy=True)
+    low, high = np.nanquantile(values, (0.05, 0.95), axis=0)
+    return names, values, Ranges(low, high)
 
 
 def _differs(changed: FloatArray, cells: FloatArray) -> BoolArray:
