@@ -51,7 +51,7 @@ def run(bench: Bench) -> None:
     grids = _make_grids(bench.scale < 1, data)
     units = bench.run_grids(grids)
     raw = pd.concat([make_frame(units, grid.name) for grid in grids], ignore_index=True)
-    raw = raw.drop(columns="repetition").rename(columns={"took": "seconds"})
+    raw = raw.drop(columns=["repetition", "seconds"]).rename(columns={"took": "seconds"})
     print("\nfailed:", raw.loc[raw["status"] != OK, ["set", "method"]].to_numpy().tolist())
     good = raw[raw["status"] == OK]
     published = pd.read_csv(data.path / "adbench_published.csv", index_col=0)
