@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.real_tables import spoil as mistakes
+from benchmarks.real_tables import verdict
 from benchmarks.real_tables.bulks import BULKS, CLUSTERED, SCATTERED, contaminate, draw_bulk
 from benchmarks.real_tables.spoil import KINDS, as_numbers, list_spoilable, spoil, spoil_one_group
 
@@ -120,3 +121,48 @@ def test_peers_get_standardised_numbers_without_gaps_or_counters():
     assert values.shape == (300, 4)
     np.testing.assert_allclose(values.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(values.std(axis=0), 1)
+
+
+class Told:
+    """A promise, as a detector may make it."""
+
+    def __init__(self, is_kept):
+        self.is_kept, self.sentence = is_kept, "The rows follow the law."
+
+    def __bool__(self):
+        return self.is_kept
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_verdict_reads_promise_and_rung(is_kept, monkeypatch):
+    class Promising(verdict.EOSDetector):
+        def fit(self, X):
+            super().fit(X)
+            self.promise_, self.rung_ = Told(is_kept), "margins"
+            return self
+
+    monkeypatch.setattr(verdict, "EOSDetector", Promising)
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    X[7, 1] = 50.0
+    read = verdict.judge_table(X)
+    assert (read.promise, read.rung) == ("yes" if is_kept else "no", "margins")
+    assert read.sentence == "The rows follow the law."
+    assert read.flagged[7]
+    assert read.scores.argmax() == 7
+
+
+def test_a_table_that_is_refused_is_judged_by_its_numbers(monkeypatch):
+    class Refusing(verdict.EOSDetector):
+        def fit(self, X):
+            if isinstance(X, pd.DataFrame):
+                raise ValueError("only arrays")
+            return super().fit(X)
+
+    monkeypatch.setattr(verdict, "EOSDetector", Refusing)
+    frame = make_frame()
+    frame.loc[5, "b"] = 99.0
+    read = verdict.judge_frame(frame)
+    assert read.given == verdict.NUMBERS
+    assert read.flagged[5]
+    with pytest.raises(ValueError, match="only arrays"):
+        verdict.judge_frame(frame[["b", "c"]])

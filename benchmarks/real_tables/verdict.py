@@ -75,6 +75,6 @@ def judge_table(X: FloatArray | pd.DataFrame, *, given: str = NUMBERS, **options
         np.asarray(detector.is_outlier_),
         rung=str(getattr(detector, "rung_", UNKNOWN)),
         promise=UNKNOWN if promise is None else (YES if promise else NO),
-        sentence="" if promise is None else str(promise),
+        sentence="" if promise is None else str(getattr(promise, "sentence", promise)),
         given=given,
     )
