@@ -13,9 +13,11 @@ from eosparse.inference.label_noise import (
 )
 from eosparse.inference.law import Law
 from eosparse.inference.mixture_law import MixtureLaw
+from eosparse.inference.promise import Promise, TailCheck
 from eosparse.inference.pull import NoPull, Pull, SelfPull
 from eosparse.inference.ranking import compute_auc, compute_mean_auc
 from eosparse.inference.scaled_f import ScaledF
+from eosparse.inference.upper_normal import UpperNormal
 
 __all__ = [
     "Explanation",
@@ -25,9 +27,12 @@ __all__ = [
     "Law",
     "MixtureLaw",
     "NoPull",
+    "Promise",
     "Pull",
     "ScaledF",
     "SelfPull",
+    "TailCheck",
+    "UpperNormal",
     "compute_auc",
     "compute_mean_auc",
     "count_beyond",

@@ -16,6 +16,7 @@ from eosparse.models.learner import FittedLearner, LearnerModel, NumberedRows
 from eosparse.models.lengths import spatial_median, squared_distances
 from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
 from eosparse.models.mixture import Mixture, MixtureModel
+from eosparse.models.neighbours import NeighbourModel, Neighbours
 from eosparse.models.normal import Normal, SingularFitError
 from eosparse.models.shrinkage import oas_shrinkage
 from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, sum_boxes
@@ -37,6 +38,8 @@ __all__ = [
     "LinearModel",
     "Mixture",
     "MixtureModel",
+    "NeighbourModel",
+    "Neighbours",
     "Normal",
     "NumberedRows",
     "Plane",

@@ -10,7 +10,7 @@ import numpy as np
 from eosparse.core import FloatArray, Result
 from eosparse.core.model import Theta
 from eosparse.models.base import TableModel
-from eosparse.rows import Coordinates
+from eosparse.rows import Coordinates, TableView
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Fit(Generic[Theta]):
         How the alternation ended.
     n_rows : float
         Mass of the training rows.
-    coordinates : Coordinates or None
-        The scaled columns that the model sees; None if it reads rows as stored.
+    coordinates : Coordinates, TableView or None
+        The columns as the model sees them; None if it reads rows as stored.
     rounding : float
         Errors up to this size are mere rounding, and count as zero; -inf if every error counts.
     copies : float
@@ -36,7 +36,7 @@ class Fit(Generic[Theta]):
     model: TableModel[Theta, Any]
     result: Result[Theta]
     n_rows: float
-    coordinates: Coordinates | None = None
+    coordinates: Coordinates | TableView | None = None
     rounding: float = -np.inf
     copies: float = 1.0
 
@@ -51,4 +51,5 @@ class Fit(Generic[Theta]):
     def deviations(self, values: FloatArray) -> FloatArray:
         """Return a deviation for each column, whose squares explain the distance."""
         view = self.coordinates or self.model.view
-        return self.model.deviations(view(values), self.result.theta, self.result.alpha)
+        found = self.model.deviations(view(values), self.result.theta, self.result.alpha)
+        return found if not isinstance(view, TableView) else view.expand(found)

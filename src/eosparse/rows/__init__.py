@@ -15,10 +15,12 @@ from eosparse.rows.files import FileRows, open_rows
 from eosparse.rows.kinds import ColumnKind, Kind, check_kinds, recognise_kinds
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
 from eosparse.rows.levels import LevelEffects, learn_effects
+from eosparse.rows.margins import Margin, Margins, fit_margins
 from eosparse.rows.memory import MemoryRows
 from eosparse.rows.parallel import fit_threads, map_parallel, single_threaded_blas
 from eosparse.rows.sample import Sample, count_copies, spread_out, take_sample
 from eosparse.rows.table import Chain, Table, as_float64
+from eosparse.rows.view import TableView, learn_view
 
 # Storages other than memory, asked in turn whether they accept what a user passes as X.
 STORAGES = (FileRows, DaskRows)
@@ -35,9 +37,12 @@ __all__ = [
     "Labelled",
     "LabelledRows",
     "LevelEffects",
+    "Margin",
+    "Margins",
     "MemoryRows",
     "Sample",
     "Table",
+    "TableView",
     "as_float64",
     "bound_columns",
     "check_kinds",
@@ -45,9 +50,11 @@ __all__ = [
     "choose_coordinates",
     "count_copies",
     "find_heap",
+    "fit_margins",
     "fit_threads",
     "group_by_class",
     "learn_effects",
+    "learn_view",
     "map_parallel",
     "open_rows",
     "recognise_kinds",
