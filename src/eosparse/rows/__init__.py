@@ -12,6 +12,8 @@ from eosparse.rows.coordinates import (
     span_rows,
 )
 from eosparse.rows.files import FileRows, open_rows
+from eosparse.rows.frames import FrameReader
+from eosparse.rows.frames import accepts as has_more_than_numbers
 from eosparse.rows.kinds import ColumnKind, Kind, check_kinds, recognise_kinds
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
 from eosparse.rows.levels import LevelEffects, learn_effects
@@ -31,6 +33,7 @@ __all__ = [
     "Coordinates",
     "DaskRows",
     "FileRows",
+    "FrameReader",
     "Kind",
     "Labelled",
     "LabelledRows",
@@ -47,6 +50,7 @@ __all__ = [
     "find_heap",
     "fit_threads",
     "group_by_class",
+    "has_more_than_numbers",
     "learn_effects",
     "map_parallel",
     "open_rows",
