@@ -23,7 +23,10 @@ REFUSED = {
     "NaN": (changed(np.nan), "NaN"),
     "infinity": (changed(np.inf), "infinity"),
     "strings": (np.array([["a", "b"]] * 9), "could not convert|strings|dtype"),
-    "objects": (pd.DataFrame({"a": [1.0, 2, 3, 4, 5], "b": list("vwxyz")}), "could not convert"),
+    "objects": (
+        pd.DataFrame({"a": [1.0, 2, 3, 4, 5], "b": list("vwxyz")}),
+        "could not convert|diff",
+    ),
     "one-dimensional": (np.arange(9.0), "2D array"),
     "three-dimensional": (np.zeros((4, 4, 4)), "dim"),
     "complex": (clean() * 1j, "[Cc]omplex"),

@@ -168,6 +168,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     True
     """
 
+    # Data frames may hold text, booleans and dates: see `open_training`.
+    _takes_kinds = True
+
     def __init__(
         self,
         alpha: float | Literal["auto"] = "auto",

@@ -1,5 +1,6 @@
 """From distances to statements: p-values, false-discovery control, explanations."""
 
+from eosparse.inference.combinations import Combination, Combinations, find_combinations
 from eosparse.inference.explanation import Explanation
 from eosparse.inference.false_discovery import count_beyond, count_rejections
 from eosparse.inference.fitted_gamma import FittedGamma
@@ -20,6 +21,8 @@ from eosparse.inference.scaled_f import ScaledF
 from eosparse.inference.upper_normal import UpperNormal
 
 __all__ = [
+    "Combination",
+    "Combinations",
     "Explanation",
     "FittedGamma",
     "LabelExplanation",
@@ -39,6 +42,7 @@ __all__ = [
     "count_rejections",
     "estimate_label_noise",
     "explain_labels",
+    "find_combinations",
     "flag_wrong_labels",
     "make_monotone",
 ]

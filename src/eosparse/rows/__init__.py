@@ -12,6 +12,8 @@ from eosparse.rows.coordinates import (
     span_rows,
 )
 from eosparse.rows.files import FileRows, open_rows
+from eosparse.rows.frames import FrameReader
+from eosparse.rows.frames import accepts as has_more_than_numbers
 from eosparse.rows.kinds import ColumnKind, Kind, check_kinds, recognise_kinds
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
 from eosparse.rows.levels import LevelEffects, learn_effects
@@ -33,6 +35,7 @@ __all__ = [
     "Coordinates",
     "DaskRows",
     "FileRows",
+    "FrameReader",
     "Kind",
     "Labelled",
     "LabelledRows",
@@ -53,6 +56,7 @@ __all__ = [
     "fit_margins",
     "fit_threads",
     "group_by_class",
+    "has_more_than_numbers",
     "learn_effects",
     "learn_view",
     "map_parallel",
