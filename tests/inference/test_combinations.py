@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtri
 from scipy.stats import poisson
 
 from eosparse.inference import find_combinations
@@ -23,12 +24,17 @@ def draw_independent(rng, n_rows=1000):
     return np.column_stack([rng.choice(len(p), n_rows, p=p) for p in shares])
 
 
-def draw_graded(rng, n_levels, correlation, n_rows=2000):
-    """Two ratings that go together, as correlated Gaussians do."""
+def draw_graded(rng, n_levels, correlation, n_rows=2000, is_even=False):
+    """Two ratings that go together, as correlated Gaussians do; rounded, or equally frequent."""
     noise = rng.normal(size=(n_rows, 2))
     first = noise[:, 0]
     second = correlation * first + np.sqrt(1 - correlation**2) * noise[:, 1]
-    columns = zip((first, second), n_levels, strict=True)
+    columns = list(zip((first, second), n_levels, strict=True))
+    if is_even:
+        cuts = [ndtri(np.arange(1, k) / k) for k in n_levels]
+        return np.column_stack(
+            [np.searchsorted(c, z) for c, (z, _) in zip(cuts, columns, strict=True)]
+        )
     return np.column_stack(
         [np.clip(np.rint((k - 1) * (z / 4 + 0.5)), 0, k - 1) for z, k in columns]
     )
@@ -53,13 +59,15 @@ def test_independent_levels_raise_no_alarm():
 
 @pytest.mark.parametrize("n_levels", [(2, 2), (2, 5), (3, 3), (3, 5), (5, 5), (10, 10)], ids=str)
 @pytest.mark.parametrize("correlation", [0.6, 0.9, 0.97])
-def test_levels_that_avoid_each_other_by_degrees_raise_no_alarm(n_levels, correlation):
+@pytest.mark.parametrize("is_even", [True, False])
+def test_levels_that_avoid_each_other_by_degrees_raise_no_alarm(n_levels, correlation, is_even):
     alarms = 0
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
-        found = find(draw_graded(rng, n_levels, correlation))
+        n_rows = int(10 ** rng.uniform(2.5, 4))
+        found = find(draw_graded(rng, n_levels, correlation, n_rows, is_even))
         alarms += len(found.cells) > 0
-        alarms += found.is_impossible(draw_graded(rng, n_levels, correlation)).any()
+        alarms += found.is_impossible(draw_graded(rng, n_levels, correlation, 500, is_even)).any()
     assert alarms == 0
 
 

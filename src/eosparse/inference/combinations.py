@@ -7,7 +7,9 @@ both. The hypothesis is that the combination occurs at least a tenth as often; i
 For a rare level :math:`e_{ab}` is small, and so the p-value large.
 
 Levels that depend on each other by degrees, such as a good and a bad grade, also avoid each other.
-There, combinations become rarer by degrees, level by level; such cells are left alone.
+There, combinations become rarer by degrees, level by level; such cells are left alone. What is not
+told apart is a mistake and an exception, where one level all but determines the other (two ratings
+with a correlation of 0.95 and more), or where a column without an order meets one of two levels.
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ from eosparse.inference.false_discovery import count_rejections
 
 # A combination is possible if it occurs at least this part of as often as chance expects.
 _POSSIBLE = 0.1
-# Cells so many standard deviations rarer than others are no accident, also if these are the most
-# frequent of several.
-_FEW = -3.0
+# Cells that are rarer by so many standard deviations are no accident, even compared with the most
+# frequent of several: clearly so in one column, and the other is not flat.
+_CLEARLY_RARER, _RARER = -3.0, -1.0
 # Cells of which chance expects fewer rows say nothing about the others.
 _ENOUGH = 10.0
 
@@ -231,13 +233,17 @@ class _Counts:
         A single column without an order has no degrees: some of its levels are rare anyway.
         """
         lines = [self._cut_line(place, axis) for axis in (0, 1)]
-        grades = [
-            (line.fades_to(place[axis]) if is_ordered[axis] else line.has_rare, is_ordered[axis])
-            for axis, line in enumerate(lines)
-            if np.count_nonzero(line.is_possible) > 1  # one cell alone has no degrees
+        # One possible cell alone has no degrees.
+        axes = [axis for axis in (0, 1) if np.count_nonzero(lines[axis].is_possible) > 1]
+        if len(axes) < 2 and not any(is_ordered[axis] for axis in axes):
+            return False
+        drops = [
+            lines[axis].measure_drop(place[axis]) if is_ordered[axis] else lines[axis].unevenness
+            for axis in axes
         ]
-        has_degrees = len(grades) == 2 or any(order for _, order in grades)
-        return has_degrees and all(fades for fades, _ in grades)
+        is_even = [lines[axis].unevenness > _CLEARLY_RARER for axis in axes]
+        is_flat = [drop > _RARER and even for drop, even in zip(drops, is_even, strict=True)]
+        return min(drops) < _CLEARLY_RARER and not any(is_flat)
 
     def _cut_line(self, place: tuple[int, int], axis: int) -> _Line:
         """Return the cells that differ from a cell in one level only."""
@@ -263,23 +269,26 @@ class _Line:
     is_possible: BoolArray
 
     @property
-    def has_rare(self) -> bool:
-        """Whether some possible cells are rarer than chance expects, and not by accident."""
-        is_few = self.seen - self.expected < _FEW * np.sqrt(self.expected)
-        return bool((is_few & self.is_possible).any())
+    def unevenness(self) -> float:
+        """How much rarer the rarest possible cell is than the most frequent, below zero."""
+        places = np.flatnonzero(self.is_possible)
+        return self._compare(places[np.argsort(self.seen[places] / self.expected[places])])
 
-    def fades_to(self, place: int) -> bool:
-        """Whether cells become rarer towards a place, on each side that has possible ones."""
+    def measure_drop(self, place: int) -> float:
+        """Return how much rarer cells become towards a place, in standard deviations, below zero.
+
+        The least of both sides counts: a cell next to frequent ones is impossible by itself.
+        """
         before, after = np.arange(place)[::-1], np.arange(place + 1, len(self.seen))
         sides = [side[self.is_possible[side]] for side in (before, after)]
-        return all(self._fades(side) for side in sides if len(side))
+        return max(self._compare(side) for side in sides if len(side))
 
-    def _fades(self, side: IntArray) -> bool:
-        """Whether the nearest of some cells is clearly rarer than the most frequent of them."""
+    def _compare(self, side: IntArray) -> float:
+        """Compare the nearest of some cells with the most frequent of them."""
         ratio = self.seen[side] / self.expected[side]
         variance = self.seen[side] / self.expected[side] ** 2
         most = int(np.argmax(ratio))
-        return bool(ratio[0] - ratio[most] < _FEW * np.sqrt(variance[0] + variance[most]))
+        return float((ratio[0] - ratio[most]) / np.sqrt(variance[0] + variance[most]))
 
 
 def _find_places(codes: FloatArray, levels: FloatArray) -> IntArray:
