@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -15,14 +16,15 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from eosparse.core import Callback, FloatArray, Status
 from eosparse.estimators.row_estimator import RowEstimator
 from eosparse.fitting.alpha_path import AlphaPath, follow_path
-from eosparse.fitting.engine import find_model, fit_model
+from eosparse.fitting.engine import find_model
 from eosparse.fitting.judge import Judge, Rule
+from eosparse.fitting.ladder import Climb, Ladder, find_rungs
 from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.progress import Progress
 from eosparse.fitting.table_input import open_new, open_training, read_new
 from eosparse.inference import Explanation
-from eosparse.rows import STORAGES, fit_threads
+from eosparse.rows import STORAGES, Table, TableView, fit_threads
 
 
 class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
@@ -181,7 +183,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         level: float | None = None,
         weight_cut: float | None = None,
         contamination: float | None = None,
-        model: Any = "gaussian",
+        model: Any = "auto",
+        kinds: Mapping[str, Any] | None = None,
+        groups: Literal["outliers", "kinds"] = "outliers",
         start: str | ArrayLike = "deterministic",
         tol: float = 1e-12,
         max_iter: int = 1000,
@@ -198,6 +202,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         self.weight_cut = weight_cut
         self.contamination = contamination
         self.model = model
+        self.kinds = kinds
+        self.groups = groups
         self.start = start
         self.tol = tol
         self.max_iter = max_iter
@@ -233,26 +239,54 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
             The fitted detector.
         """
         rule = Rule.choose(self.fdr, self.level, self.weight_cut, self.contamination)
-        model, is_scaled = find_model(self.model)
         table = open_training(self, X, sample_weight)
+        climb = self._climb(table, rule)
+        result = climb.fit.result
+        self.rung_ = climb.rung
+        self.reason_ = climb.reason
+        self.promise_ = climb.promise
+        self.columns_ = climb.columns
+        self.groups_ = climb.groups
+        self.model_ = climb.fit.model
+        self.theta_ = result.theta
+        self.alpha_ = result.alpha
+        self.objective_ = result.objective
+        self.objective_history_ = np.array(result.objective_history)
+        self.n_iter_ = result.n_iter
+        self.effective_sample_size_ = result.effective_size
+        self.status_ = result.status
+        self.offset_ = -climb.judge.cut
         self._dtype = table.dtype
-        with fit_threads(table.n_features):
-            fit = fit_model(table, model, self._options(), is_scaled=is_scaled)
-            result = fit.result
-            # Set before the rows are judged, so that an interrupt does not lose the fit.
-            self.model_ = fit.model
-            self.theta_ = result.theta
-            self.alpha_ = result.alpha
-            self.objective_ = result.objective
-            self.objective_history_ = np.array(result.objective_history)
-            self.n_iter_ = result.n_iter
-            self.effective_sample_size_ = result.effective_size
-            self.status_ = result.status
-            self._judge_training(fit, table, rule)
-        self.offset_ = -self._judge.cut
+        self._keep_judge(climb.judge, climb.distances, table)
         if result.status is not Status.CONVERGED:
             warn_of_early_end(result, self.max_iter)
         return self
+
+    def _climb(self, table: Table, rule: Rule) -> Climb:
+        """Fit the first rung that describes the rows, or the model that was asked for."""
+        if self.groups not in ("outliers", "kinds"):
+            raise ValueError(f"groups={self.groups!r} must be 'outliers' or 'kinds'.")
+        rungs = find_rungs(self.model)
+        named = None if rungs else find_model(self.model)
+        ladder = Ladder.stand(table, self._options(), rule, self._choose_kinds(rungs))
+        ladder = replace(ladder, groups_are_outliers=self.groups == "outliers")
+        with fit_threads(table.n_features):
+            return ladder.climb(rungs) if named is None else ladder.fit(*named)
+
+    def _choose_kinds(self, rungs: tuple[str, ...]) -> dict[str, Any]:
+        """Return the kinds of columns that are known before the rows are seen."""
+        given = dict(self.kinds or {})
+        if rungs:
+            return {**self._typed_kinds, **given}
+        names = ", ".join(repr(name) for name in self._typed_kinds)
+        if names:
+            raise ValueError(
+                f"model={self.model!r} takes columns of numbers; {names} hold something else. Use "
+                "model='auto', or leave them out."
+            )
+        if given:
+            raise ValueError(f"kinds applies to model='auto' and its rungs, not to {self.model!r}.")
+        return {}
 
     def _options(self) -> FitOptions:
         own = () if self.callback is None else (self.callback,)
@@ -269,6 +303,12 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         )
 
     @property
+    def _typed_kinds(self) -> dict[str, Any]:
+        """Kinds of columns that follow from the types of a data frame."""
+        reader = getattr(self, "_reader", None)
+        return {} if reader is None else dict(reader.kinds)
+
+    @property
     def p_values_(self) -> Any:
         """P-value of each training row, judged by the fit without it."""
         distances = self._training_distances("p_values_")
@@ -279,7 +319,10 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     def location_(self) -> FloatArray:
         """Robust location; Gaussian model only."""
         check_is_fitted(self, "alpha_")
-        return np.asarray(self.model_.location(self.theta_).astype(self._dtype))
+        location, view = self.model_.location(self.theta_), self._judge.fit.coordinates
+        if isinstance(view, TableView):
+            location = view.location(location)
+        return np.asarray(location.astype(self._dtype))
 
     @property
     def covariance_(self) -> FloatArray:
@@ -288,6 +331,11 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         Computed when asked for: with thousands of columns it is larger than the table.
         """
         check_is_fitted(self, "alpha_")
+        if isinstance(self._judge.fit.coordinates, TableView):
+            raise AttributeError(
+                "covariance_ is not defined: the columns were bent or their levels taken out "
+                f"(rung {self.rung_!r}). Use model='gaussian'."
+            )
         covariance = self.model_.covariance_at(self.theta_, self.alpha_)
         return np.asarray(covariance.astype(self._dtype))
 
@@ -436,8 +484,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         scratch = clone(self).set_params(checkpoint=None, callback=None, verbose=False)
         rule = Rule.choose(self.fdr, self.level, self.weight_cut, self.contamination)
         table = open_training(scratch, X, sample_weight)
-        model, is_scaled = find_model(self.model)
-        fit = fit_model(table, model, scratch._options(), is_scaled=is_scaled)
+        fit = scratch._climb(table, rule).fit
         return follow_path(fit, table, rule, alphas, tol=self.tol, max_iter=self.max_iter)
 
     def __sklearn_tags__(self) -> Any:

@@ -15,15 +15,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from eosparse.core import BoolArray, CollapseError, FloatArray, Result, warn_caller
+from eosparse.core import BoolArray, CollapseError, FloatArray, MaskingWarning, warn_caller
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.options import FitOptions
-from eosparse.inference import Promise, TailCheck
+from eosparse.inference import (
+    Combinations,
+    Group,
+    MixtureLaw,
+    Promise,
+    TailCheck,
+    find_combinations,
+    find_groups_apart,
+)
 from eosparse.models import Fit, GaussianModel, MixtureModel, NeighbourModel, TableModel
 from eosparse.rows import (
     ColumnKind,
@@ -32,14 +40,30 @@ from eosparse.rows import (
     Sample,
     Table,
     TableView,
-    count_copies,
     learn_view,
     recognise_kinds,
+    spread_out,
     take_sample,
 )
 
 RUNGS = ("gaussian", "margins", "groups", "local")
 """The rungs of the ladder, in the order in which they are tried."""
+
+
+def find_rungs(model: Any) -> tuple[str, ...]:
+    """Return the rungs to try for the name of a model; none for models off the ladder.
+
+    "gaussian" by name is the model of the paper, for all columns as numbers.
+
+    Examples
+    --------
+    >>> find_rungs("auto"), find_rungs("local"), find_rungs("gaussian")
+    (('gaussian', 'margins', 'groups', 'local'), ('local',), ())
+    """
+    if not isinstance(model, str):
+        return ()
+    return RUNGS if model == "auto" else tuple(r for r in RUNGS[1:] if r == model)
+
 
 # Rows on which kinds, margins and the number of groups are learned.
 _SAMPLE_ROWS = 4000
@@ -51,10 +75,20 @@ _TURNS = 3
 _BELIEVED = 0.002
 # The central rows that a first guess of the margins looks at.
 _LEFT_OUT = 0.1
-# More groups than this are better described by local distances.
-_MOST_GROUPS = 6
+# More groups than this are better described by local distances; so are those that a table of this
+# many rows does not show, and those of which one holds more than half of the rows: then the others
+# count as outliers, unless you say that groups are kinds.
+_MOST_GROUPS, _GROUP_SAMPLE, _MAJORITY = 5, 1000, 0.53
+# One group more must bring the law closer by this factor, or more groups are no answer.
+_CLOSER = 0.7
 # A group needs this many rows per column.
 _GROUP_ROWS_PER_COLUMN = 10
+# Level at which combinations of levels are called impossible: a fit is asked about many.
+_COMBINATION_LEVEL = 0.01
+# Columns named in the description of a group.
+_MOST_NAMED = 2
+# Groups that hold a larger share together are no mere mistakes.
+_LARGE_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -69,8 +103,8 @@ class Climb:
         Its law and cut-off.
     distances : Table
         Distance of each row.
-    rung : str
-        Name of the rung.
+    rung : str or None
+        Name of the rung; None for a model that was asked for.
     reason : str
         Why this rung, in a sentence.
     promise : Promise
@@ -79,16 +113,19 @@ class Climb:
         What the columns hold.
     check : TailCheck
         How well the rows follow the law.
+    groups : tuple of Group
+        Groups of rows that sit apart.
     """
 
     fit: Fit[Any]
     judge: Judge
     distances: Table
-    rung: str
+    rung: str | None
     reason: str
     promise: Promise
     columns: tuple[ColumnKind, ...]
     check: TailCheck
+    groups: tuple[Group, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,10 +137,11 @@ class Ladder:
     rule: Rule
     sample: Sample
     columns: tuple[ColumnKind, ...]
+    groups_are_outliers: bool = True
 
     @classmethod
     def stand(
-        cls, table: Table, options: FitOptions, rule: Rule, kinds: Mapping[str, Any]
+        cls, table: Table, options: FitOptions, rule: Rule, kinds: Mapping[str, Kind | str]
     ) -> Ladder:
         """Take a sample of the rows, and recognise the kinds of the columns."""
         sample = take_sample(table, _SAMPLE_ROWS)
@@ -114,15 +152,51 @@ class Ladder:
         """Return the first rung whose law the rows follow, or the last."""
         failed: list[str] = []
         for rung in rungs:
-            is_last = rung == rungs[-1]
+            is_last = rung == rungs[-1] or self._is_wide
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 found = self._try(rung, failed, is_last=is_last)
-            if found is not None and (is_last or found.check.passes):
-                for warning in caught:
-                    warn_caller(str(warning.message), warning.category)
-                return found
+            if found is None or not (is_last or self._accepts(found)):
+                continue
+            if not is_last and any(issubclass(w.category, MaskingWarning) for w in caught):
+                grouped = self._look_for_groups(rungs, failed)
+                if grouped is not None:
+                    return grouped
+                found = replace(found, promise=Promise(False, "a group of rows may be masked"))
+            for warning in caught:
+                warn_caller(str(warning.message), warning.category)
+            return found
         raise CollapseError("no model of the bulk fits these rows: " + "; ".join(failed) + ".")
+
+    def _look_for_groups(self, rungs: tuple[str, ...], failed: list[str]) -> Climb | None:
+        """Return groups that one cloud may have masked, if the ladder has such a rung."""
+        if "groups" not in rungs:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = self._try("groups", failed, is_last=False)
+        return found if found is not None and self._accepts(found) else None
+
+    def _accepts(self, found: Climb) -> bool:
+        """Whether groups are what they should be: outliers beside a majority, or kinds."""
+        if not found.check.passes:
+            return False
+        if self.groups_are_outliers:
+            largest = max((group.share for group in found.groups), default=0.0)
+            return found.rung != "groups" or largest <= _MAJORITY
+        return not any(group.is_outlier for group in found.groups)
+
+    def fit(self, model: TableModel[Any, Any], is_scaled: bool) -> Climb:
+        """Fit a model that was asked for, to all columns as numbers."""
+        fit = fit_model(self.table, model, self.options, is_scaled=is_scaled)
+        distances = self.table.map(fit.measure)
+        judge = find_judge(fit, distances, self.rule)
+        check = check_law(judge, self.sample)
+        is_gaussian = isinstance(fit.model, GaussianModel)
+        groups = self._find_groups("gaussian", judge) if is_gaussian else ()
+        promise = _decide("gaussian", check, groups)
+        reason = f"The model was asked for: {type(model).__name__}."
+        return Climb(fit, judge, distances, None, reason, promise, self.columns, check, groups)
 
     def _try(self, rung: str, failed: list[str], *, is_last: bool) -> Climb | None:
         """Return the fit of a rung; None, with a reason added, if it does not apply."""
@@ -164,15 +238,86 @@ class Ladder:
 
     def _fit(self, rung: str, prepared: Prepared, failed: list[str]) -> Climb:
         """Fit all rows with a prepared model, and check its law."""
-        fit = fit_model(self.table, prepared.model, self.options, seen_as=prepared.view)
+        options = self.options
+        if options.checkpoint is not None and rung != RUNGS[0]:  # a problem of its own
+            options = replace(options, checkpoint=f"{options.checkpoint}.{rung}")
+        fit = fit_model(self.table, prepared.model, options, seen_as=prepared.view)
+        fit = self._look_for_combinations(fit)
         distances = self.table.map(fit.measure)
         judge = find_judge(fit, distances, self.rule)
-        check = check_law(judge, distances)
+        check = check_law(judge, self.sample)
+        groups = self._find_groups(rung, judge)
         reason = _give_reason(rung, prepared, failed)
-        promise = _decide(rung, check)
-        return Climb(fit, judge, distances, rung, reason, promise, self.columns, check)
+        promise = _decide(rung, check, groups)
+        return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
+
+    def _look_for_combinations(self, fit: Fit[Any]) -> Fit[Any]:
+        """Return the fit with the combinations of levels that do not occur, if there are any."""
+        kinds = (Kind.LEVELS, Kind.CATEGORY)
+        levels = tuple(i for i, column in enumerate(self.columns) if column.kind in kinds)
+        if len(levels) < 2:
+            return fit
+        codes = np.asarray(self.sample.values[:, list(levels)], dtype=np.float64)
+        is_ordered = [self.columns[i].kind is Kind.LEVELS for i in levels]
+        found: Combinations = find_combinations(
+            codes, self.sample.mass / fit.copies, _COMBINATION_LEVEL, is_ordered
+        )
+        return replace(fit, combinations=found, levels=levels)
+
+    def _find_groups(self, rung: str, judge: Judge) -> tuple[Group, ...]:
+        """Find groups among the flagged rows of the sample; the groups of a mixture are its own."""
+        if rung == "groups":
+            return self._describe_components(judge)
+        if rung == "local":
+            return ()
+        values = self.sample.values
+        fitted = judge.fit.measure(values)
+        flagged = values[judge.is_outlier(fitted) & (self.sample.mass > 0)]
+        if not len(flagged):
+            return ()
+        deviations = judge.fit.deviations(flagged)
+        parts = find_groups_apart(deviations, self.sample.mass.sum(), deviations.shape[1])
+        factor = self.table.mass / len(values)
+        return tuple(self._describe(flagged[part], deviations[part], factor) for part in parts)
+
+    def _describe(self, rows: FloatArray, deviations: FloatArray, factor: float) -> Group:
+        typical = np.abs(np.median(deviations, axis=0))
+        return Group(
+            n_rows=round(factor * len(rows)),
+            share=factor * len(rows) / self.table.mass,
+            centre=np.median(rows, axis=0),
+            columns=self._name_columns(typical),
+        )
+
+    def _describe_components(self, judge: Judge) -> tuple[Group, ...]:
+        """Describe the components of a mixture, largest first."""
+        mixture, view = judge.fit.result.theta, judge.fit.coordinates
+        shares = cast(MixtureLaw, judge.law).shares
+        assert isinstance(view, TableView)
+        middle = shares @ mixture.locations
+        order = np.argsort(-shares, kind="stable")
+        return tuple(
+            Group(
+                n_rows=round(float(shares[k]) * self.table.mass),
+                share=float(shares[k]),
+                centre=view.location(mixture.locations[k]),
+                columns=self._name_columns(view.expand(np.abs(mixture.locations[[k]] - middle))[0]),
+                is_outlier=False,
+            )
+            for k in order
+            if shares[k] > 0
+        )
+
+    def _name_columns(self, telling: FloatArray) -> tuple[str, ...]:
+        """Name the columns that tell most, up to those with a third of the most telling one."""
+        order = np.argsort(-telling, kind="stable")[:_MOST_NAMED]
+        return tuple(self.columns[i].name for i in order if telling[i] >= telling[order[0]] / 3)
 
     # What each rung leaves open
+
+    @property
+    def _is_wide(self) -> bool:
+        return self.table.n_present < _ROWS_PER_COLUMN * self.table.n_features
 
     @property
     def _is_plain(self) -> bool:
@@ -198,11 +343,15 @@ class Ladder:
         n_numbers = len(views[0].places)
         most = int(self.sample.n_rows // (_GROUP_ROWS_PER_COLUMN * (n_numbers + 1)))
         for view in views:
+            before = np.inf
             for n_groups in range(2, min(most, _MOST_GROUPS) + 1):
                 prepared = Prepared(MixtureModel(n_groups), view, n_groups)
-                seen = self._fit_sample(prepared)
-                if seen is not None and seen.check.passes:
+                seen = self._fit_sample(prepared, _GROUP_SAMPLE)
+                if seen is None or seen.check.excess > max(_CLOSER * before, 1.0):
+                    break
+                if seen.check.passes:
                     return prepared
+                before = seen.check.excess
         return None
 
     def _prepare_local(self) -> Prepared:
@@ -250,19 +399,20 @@ class Ladder:
             view = self._learn(seen.believed, bends=True)
         return self._fit_sample(Prepared(GaussianModel(), view))
 
-    def _fit_sample(self, prepared: Prepared) -> _Seen | None:
-        """Fit the sample alone, quietly; None if that collapses."""
-        rows = MemoryRows(self.sample.values, self.sample.mass, names=self.table.columns)
+    def _fit_sample(self, prepared: Prepared, size: int = _SAMPLE_ROWS) -> _Seen | None:
+        """Fit the sample or a part of it, quietly; None if that collapses."""
+        part = spread_out(len(self.sample.mass), size)
+        sample = replace(self.sample, values=self.sample.values[part], mass=self.sample.mass[part])
+        rows = MemoryRows(sample.values, sample.mass, names=self.table.columns)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 fit = fit_model(rows, prepared.model, _SAMPLE_OPTIONS, seen_as=prepared.view)
         except CollapseError:
             return None
-        distances = rows.map(fit.measure)
-        judge = find_judge(fit, distances, Rule("fdr", 0.01))
-        p_values = judge.training_p_values(distances.to_column(np.float64))
-        return _Seen(prepared, check_law(judge, distances), p_values > _BELIEVED)
+        judge = find_judge(fit, rows.map(fit.measure), Rule("fdr", 0.01))
+        p_values = judge.training_p_values(fit.measure(sample.values))
+        return _Seen(prepared, check_law(judge, sample), p_values > _BELIEVED)
 
 
 @dataclass(frozen=True)
@@ -291,14 +441,10 @@ class _Seen:
 _SAMPLE_OPTIONS = FitOptions(tol=1e-6, max_iter=200)
 
 
-def check_law(judge: Judge, distances: Table) -> TailCheck:
-    """Compare the p-values of all rows with those of good rows; copies are no evidence."""
-
-    def count(fitted: FloatArray, prior: FloatArray | None) -> TailCheck:
-        mass = np.ones(len(fitted)) if prior is None else prior
-        return TailCheck.of(judge.training_p_values(fitted), mass)
-
-    return distances.fold(count).scale(1 / judge.fit.copies)
+def check_law(judge: Judge, sample: Sample) -> TailCheck:
+    """Compare the p-values of a sample with those of good rows; copies are no evidence."""
+    p_values = judge.training_p_values(judge.fit.measure(sample.values))
+    return TailCheck.of(p_values, sample.mass).scale(1 / judge.fit.copies)
 
 
 _NAMES = {
@@ -327,9 +473,12 @@ def _give_reason(rung: str, prepared: Prepared, failed: list[str]) -> str:
     return f"{told} {first}." if first else told
 
 
-def _decide(rung: str, check: TailCheck) -> Promise:
+def _decide(rung: str, check: TailCheck, groups: tuple[Group, ...]) -> Promise:
     if rung == "local":
         return Promise(False, "the rows follow no simple law")
     if not check.passes:
         return Promise(False, f"the rows do not follow the law of the model: {check.why_not}")
+    apart = [group for group in groups if group.is_outlier]
+    if sum(group.share for group in apart) > _LARGE_SHARE:
+        return Promise(False, f"{apart[0]}, and only you can tell whether they are wrong")
     return Promise(True, "the p-values of the rows that belong are as the law says")

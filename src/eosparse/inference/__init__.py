@@ -4,6 +4,7 @@ from eosparse.inference.combinations import Combination, Combinations, find_comb
 from eosparse.inference.explanation import Explanation
 from eosparse.inference.false_discovery import count_beyond, count_rejections
 from eosparse.inference.fitted_gamma import FittedGamma
+from eosparse.inference.groups_apart import Group, find_groups_apart
 from eosparse.inference.label_noise import (
     LabelExplanation,
     LabelNoise,
@@ -25,6 +26,7 @@ __all__ = [
     "Combinations",
     "Explanation",
     "FittedGamma",
+    "Group",
     "LabelExplanation",
     "LabelNoise",
     "Law",
@@ -43,6 +45,7 @@ __all__ = [
     "estimate_label_noise",
     "explain_labels",
     "find_combinations",
+    "find_groups_apart",
     "flag_wrong_labels",
     "make_monotone",
 ]

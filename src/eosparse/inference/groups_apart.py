@@ -1,7 +1,7 @@
 """Flagged rows that form a group of their own: one statement, not forty alarms.
 
-In columns standardised by the fit, two good rows lie about √(2D) apart. Flagged rows that are linked
-by gaps of that size are as compact as the bulk, and so a group.
+In columns standardised by the fit, two good rows lie about √(2D) apart. Flagged rows that are
+linked by gaps of that size are as compact as the bulk, and so a group.
 """
 
 from __future__ import annotations

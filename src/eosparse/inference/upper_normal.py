@@ -19,7 +19,7 @@ _LEAST_SPREAD = 0.05
 class UpperNormal:
     """A normal law through the 50 to 80 % quantiles of the errors.
 
-    It follows from no model, so it ranks rows and bounds how many are flagged, but makes no promise.
+    It follows from no model: it ranks rows and bounds how many are flagged, but promises nothing.
 
     Attributes
     ----------

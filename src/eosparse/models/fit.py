@@ -7,10 +7,14 @@ from typing import Any, Generic
 
 import numpy as np
 
-from eosparse.core import FloatArray, Result
+from eosparse.core import BoolArray, FloatArray, Result
 from eosparse.core.model import Theta
+from eosparse.inference import Combinations
 from eosparse.models.base import TableModel
 from eosparse.rows import Coordinates, TableView
+
+IMPOSSIBLE = 1e150
+"""The distance of a row with a combination of levels that does not occur."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,10 @@ class Fit(Generic[Theta]):
         Errors up to this size are mere rounding, and count as zero; -inf if every error counts.
     copies : float
         How many times every row stands in the training table.
+    combinations : Combinations or None
+        Combinations of levels that do not occur: rows with one of them are outliers in any case.
+    levels : tuple of int
+        The columns of these levels.
     """
 
     model: TableModel[Theta, Any]
@@ -39,14 +47,22 @@ class Fit(Generic[Theta]):
     coordinates: Coordinates | TableView | None = None
     rounding: float = -np.inf
     copies: float = 1.0
+    combinations: Combinations | None = None
+    levels: tuple[int, ...] = ()
 
     def measure(self, values: FloatArray) -> FloatArray:
         """Return the distance of each row from the fit."""
         view = self.coordinates or self.model.view
         distances = self.model.distances(view(values), self.result.theta)
-        if self.rounding == -np.inf:
+        if self.rounding > -np.inf:
+            distances = np.where(distances <= self.rounding, 0.0, distances)
+        if self.combinations is None:
             return distances
-        return np.where(distances <= self.rounding, 0.0, distances)
+        return np.where(self._is_impossible(values), IMPOSSIBLE, distances)
+
+    def _is_impossible(self, values: FloatArray) -> BoolArray:
+        assert self.combinations is not None
+        return self.combinations.is_impossible(np.asarray(values[:, list(self.levels)]))
 
     def deviations(self, values: FloatArray) -> FloatArray:
         """Return a deviation for each column, whose squares explain the distance."""

@@ -2,14 +2,15 @@
 
     g(x, θ) = log r(x) - γ · mean of log r over the k rows nearest to x
 
-where r(x) is the mean distance from x to its k nearest rows. The second term is what is usual around
-there, so that sparse regions are not outliers as such. It asks for no shape of the bulk: groups,
-curves, heaps and ties are all neighbours.
+where r(x) is the mean distance from x to its k nearest rows. The second term is what is usual
+around there, so that sparse regions are not outliers as such. It asks for no shape of the bulk:
+groups, curves, heaps and ties are all neighbours.
 
-θ are the rows that others are compared with: different rows of a sample, which keeps the cost linear
-in the rows of the table. A row that is itself among them is not compared with itself, so that
-training rows and new rows are judged alike, and rows that occur many times count once. Distances
-are taken after the columns' correlation is taken out, shrunk a little, since ties make it singular.
+θ are the rows that others are compared with: different rows of a sample, which keeps the cost
+linear in the rows of the table. A row that is itself among them is not compared with itself, so
+that training rows and new rows are judged alike, and rows that occur many times count once.
+Distances are taken after the columns' correlation is taken out, shrunk a little, since ties make it
+singular.
 """
 
 from __future__ import annotations
@@ -96,8 +97,14 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
 
     def errors(self, block: FloatArray, theta: Neighbours) -> FloatArray:
         """Return how much farther away its neighbours are than is usual around there."""
-        distances, found = self._find(block @ self.whitening, theta.rows)
-        return _log_mean(distances) - _LOCALITY * theta.usual[found].mean(axis=1)
+        distances, found = self._find(self._whiten(block), theta.rows)
+        errors: FloatArray = _log_mean(distances) - _LOCALITY * theta.usual[found].mean(axis=1)
+        return errors
+
+    def _whiten(self, block: FloatArray) -> FloatArray:
+        if self.whitening is None:
+            raise ValueError("NeighbourModel needs its reference rows; EOSDetector sets them.")
+        return np.asarray(block @ self.whitening)
 
     def _find(self, white: FloatArray, rows: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return distances and numbers of the nearest reference rows, without the row itself."""
@@ -161,7 +168,7 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
 
     def deviations(self, block: FloatArray, theta: Neighbours, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the difference from the mean of the nearest rows, in each whitened column."""
-        white = block @ self.whitening
+        white = self._whiten(block)
         _, found = self._find(white, theta.rows)
         return np.asarray(white - theta.rows[found].mean(axis=1))
 

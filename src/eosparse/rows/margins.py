@@ -32,8 +32,6 @@ SIGNIFICANT_GAIN = 1.4
 _EXPLAINED = 0.5
 # A grid of this many values of each free number is refined this often, each time to a third.
 _GRID, _ROUNDS = 9, 7
-# Below this part of its offset a power follows its tangent: values there are beyond a bound.
-_FLOOR = 0.1
 # Rows at a heap stand no farther from the others than this.
 _HEAP_REACH = 3.0
 # Values in the tails of a fitted margin that no float could square.
@@ -71,29 +69,28 @@ class Line:
 
 @dataclass(frozen=True)
 class Power:
-    """Box and Cox's power λ of y + s, with log s as second number; a line below its floor."""
+    """Box and Cox's power λ of y + s, with log s as second number.
+
+    Below zero, the lowest quantile that it was fitted to, it follows its tangent: there may be a
+    bound near by, and nothing tells where.
+    """
 
     box: ClassVar[tuple[tuple[float, float], tuple[float, float]]] = ((-0.5, 1.0), (-6.0, 3.0))
 
     def curve(self, y: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-        """Return the power, and its tangent below the floor."""
+        """Return the power, and its tangent below zero."""
         offset = np.exp(second)
-        shifted, floor = y + offset, _FLOOR * offset
-        below = np.minimum(shifted - floor, 0.0)
-        risen = np.maximum(shifted, floor)
-        return _box_cox(risen, first) + below * floor ** (first - 1.0)
+        above = _box_cox(np.maximum(y, 0.0) + offset, first)
+        return above + np.minimum(y, 0.0) * offset ** (first - 1.0)
 
     def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:
         """Return where the curve has a value."""
         offset = float(np.exp(second))
-        floor = _FLOOR * offset
-        at_floor = _box_cox(np.array(floor), np.array(first))
-        above = np.maximum(value, at_floor)
-        with np.errstate(invalid="ignore"):  # a negative power ends at a finite value
-            base = np.maximum(1.0 + first * above, 0.0)
-            risen = np.exp(above) if abs(first) < _LOG_POWER else base ** (1 / first)
-        below = np.minimum(value - at_floor, 0.0) / floor ** (first - 1.0)
-        return np.asarray(risen + below - offset)
+        at_zero = float(_box_cox(np.array(offset), np.array(first)))
+        above, below = np.maximum(value, at_zero), np.minimum(value - at_zero, 0.0)
+        base = np.maximum(1.0 + first * above, 1e-300)  # a negative power ends at a finite value
+        risen = np.exp(above) if abs(first) < _LOG_POWER else base ** (1 / first)
+        return np.asarray(risen - offset + below / offset ** (first - 1.0))
 
 
 _LOG_POWER = 1e-6
@@ -362,9 +359,8 @@ def _search(
         first, second = np.meshgrid(*axes, indexing="ij")
         with np.errstate(all="ignore"):  # corners of the box may overflow; they are not usable
             curves = family.curve(y, first[..., None], second[..., None])
-            misfit, intercept, slope = scale.regress(
-                np.broadcast_to(curves, (*first.shape, len(y)))
-            )
+            curves = np.broadcast_to(curves, (*first.shape, len(y)))
+            misfit, intercept, slope = scale.regress(curves)
         best = np.unravel_index(int(np.argmin(misfit)), misfit.shape)
         centre, reach = np.array([first[best], second[best]]), reach / 3
     found = float(misfit[best])
