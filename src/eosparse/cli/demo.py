@@ -28,16 +28,16 @@ def demo(
     from eosparse import EOSDetector
     from eosparse.datasets import load_blood_panel
     from eosparse.report.html import write_detection_report
-    from eosparse.tables import TableFile, encode_table, recognise_columns
+    from eosparse.tables import TableFile, recognise_columns, take_cells
     from eosparse.tables.detection import score_training_rows, summarise_detection
     from eosparse.tables.outlier_map import map_outliers
 
     panel = load_blood_panel()
     frame = pd.DataFrame(panel.X, columns=list(panel.feature_names))
     columns = recognise_columns(frame)
-    numbers = encode_table(frame, columns)
     detector = EOSDetector().fit(frame)
-    scored = score_training_rows(TableFile(frame, "blood panel"), columns, numbers, detector)
+    cells = take_cells(frame, columns)
+    scored = score_training_rows(TableFile(frame, "blood panel"), columns, cells, detector)
     summary = summarise_detection(scored)
     print(format_demo(summary, panel.mistakes))
     draw_demo(detector, frame, picture)

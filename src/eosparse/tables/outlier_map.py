@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.models.fit import IMPOSSIBLE
 from eosparse.rows import spread_out
 from eosparse.tables.detection import ScoredTable
+from eosparse.tables.margin_pictures import MarginPicture, draw_margins
 
 # Rows of each kind, flagged or not, that the map shows; more points would hide each other.
 _MAX_POINTS = 4000
@@ -16,6 +18,8 @@ _MAX_POINTS = 4000
 _MAX_QUANTILES = 600
 # For more numbers, the path is computed from the rows shown: it would take longer than the fit.
 _MAX_PATH_NUMBERS = 1_000_000
+# Smaller p-values are drawn as this one.
+_LEAST_P = 1e-300
 
 
 @dataclass(frozen=True)
@@ -71,40 +75,70 @@ class OutlierMap:
         Whether each is flagged, 0 or 1.
     cut : float
         The distance beyond which rows are flagged.
+    label : str
+        What the distance is called.
     n_left_out : int
         Number of rows that are not shown.
     quantiles : Quantiles
         The p-values of all rows.
-    path : AlphaSteps
-        The path along α.
+    path : AlphaSteps or None
+        The path along α; None for models that have no such path.
+    margins : list of MarginPicture
+        Columns that were bent.
     """
 
     row: list[int]
     distance: list[float]
     is_flagged: list[int]
     cut: float
+    label: str
     n_left_out: int
     quantiles: Quantiles
-    path: AlphaSteps
+    path: AlphaSteps | None
+    margins: list[MarginPicture]
 
 
 def map_outliers(scored: ScoredTable) -> OutlierMap:
     """Compute the points of the report's pictures from the table a detector was fitted to."""
-    is_outlier, detector = scored.is_outlier, scored.detector
+    is_outlier = scored.is_outlier
     flagged, others = np.flatnonzero(is_outlier), np.flatnonzero(~is_outlier)
     farthest = np.argsort(scored.p_values[flagged], kind="stable")[:_MAX_POINTS]
     sampled = others[spread_out(len(others), min(_MAX_POINTS, len(others)))]
     rows = np.sort(np.concatenate([flagged[farthest], sampled]))
-    places = np.flatnonzero(scored.numbers.is_kept)
+    places = np.flatnonzero(scored.cells.is_kept)
+    measured, cut, label = _measure(scored, rows)
     return OutlierMap(
         row=[int(place) + 1 for place in places[rows]],
-        distance=_round(np.sqrt(detector.mahalanobis(scored.numbers.to_frame(rows)))),
+        distance=_round(measured),
         is_flagged=[int(flag) for flag in is_outlier[rows]],
-        cut=float(np.sqrt(-detector.offset_)),
+        cut=float(f"{cut:.5g}"),
+        label=label,
         n_left_out=len(is_outlier) - len(rows),
         quantiles=_compute_quantiles(scored.p_values),
-        path=_compute_path(scored, rows),
+        path=_compute_path(scored, rows) if has_path(scored) else None,
+        margins=draw_margins(scored),
     )
+
+
+def _measure(scored: ScoredTable, rows: IntArray) -> tuple[FloatArray, float, str]:
+    """Return how far out rows are, the cut-off, and what that is called."""
+    detector = scored.detector
+    if not hasattr(detector, "location_"):
+        surprise = -np.log10(np.maximum(scored.p_values[rows], _LEAST_P))
+        at_cut = detector._judge.law.p_values(np.array([-detector.offset_]))[0]
+        return surprise, float(-np.log10(max(at_cut, _LEAST_P))), "surprise, -log10 p-value"
+    distances = np.sqrt(np.maximum(detector.mahalanobis(scored.cells.take(rows)), 0.0))
+    cut = float(np.sqrt(max(-detector.offset_, 0.0)))
+    # Combinations that do not occur are infinitely far away: they stand above all other rows.
+    is_possible = distances < np.sqrt(IMPOSSIBLE) / 2
+    highest = max(float(distances.max(where=is_possible, initial=0.0)), cut)
+    return np.where(is_possible, distances, 3 * highest), cut, "robust distance"
+
+
+def has_path(scored: ScoredTable) -> bool:
+    """Whether a path along α means something: for one Gaussian, which each step fits anew."""
+    detector = scored.detector
+    return detector.rung_ in (None, "gaussian") and hasattr(detector, "location_")
 
 
 def _round(values: FloatArray) -> list[float]:
@@ -119,20 +153,20 @@ def _compute_quantiles(p_values: FloatArray) -> Quantiles:
     shown = np.unique(np.geomspace(1, n, min(n, _MAX_QUANTILES)).astype(int)) - 1
     return Quantiles(
         expected=_round(-np.log10(expected[shown])),
-        observed=_round(-np.log10(np.maximum(p_values[shown], 1e-300))),
+        observed=_round(-np.log10(np.maximum(p_values[shown], _LEAST_P))),
     )
 
 
 def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps:
     import warnings
 
-    numbers, detector = scored.numbers, scored.detector
-    n_rows, is_of_sample = len(numbers.values), numbers.values.size > _MAX_PATH_NUMBERS
+    cells, detector = scored.cells, scored.detector
+    n_rows, is_of_sample = len(cells.frame), cells.frame.size > _MAX_PATH_NUMBERS
     used = rows if is_of_sample else np.arange(n_rows)
     mass = _count_represented(scored.is_outlier, used)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a path ends when the weights collapse
-        path = detector.path(numbers.to_frame(used), sample_weight=mass if is_of_sample else None)
+        path = detector.path(cells.take(used), sample_weight=mass if is_of_sample else None)
     n_flagged = np.where(path.n_flagged < 0, -1, np.round(path.is_outlier @ mass))
     relative = (path.weights / mass * n_rows)[:, np.searchsorted(used, rows)]
     digits = np.round(7.5 * np.clip(relative, 0.0, 2.0)).astype(int)
