@@ -53,11 +53,12 @@ def format_demo(summary: DetectionSummary, mistakes: Sequence[str]) -> str:
 
     n_planted = sum(mistake != "" for mistake in mistakes)
     n_found = sum(mistakes[row.row - 1] != "" for row in summary.flagged)
-    n_flagged, fdr = len(summary.flagged), summary.model.fdr
+    n_flagged, model = len(summary.flagged), summary.model
+    rate = f"false-discovery rate {model.fdr:g}" if model.promise else "no rate is promised"
     return "\n".join(
         [
-            f"{len(mistakes)} blood panels (synthetic): {format_model(summary.model)}",
-            f"{n_flagged} rows are outliers (false-discovery rate {fdr:g}), counted from 1:",
+            f"{len(mistakes)} blood panels (synthetic): {format_model(model)}",
+            f"{n_flagged} rows are outliers ({rate}), counted from 1:",
             "",
             f"{'row':>4}  {'p-value':>8}  why",
             *(

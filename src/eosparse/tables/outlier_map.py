@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, IntArray
-from eosparse.models.fit import IMPOSSIBLE
+from eosparse.estimators.distances import Distances
 from eosparse.rows import spread_out
 from eosparse.tables.detection import ScoredTable
 from eosparse.tables.margin_pictures import MarginPicture, draw_margins
@@ -18,6 +18,8 @@ _MAX_POINTS = 4000
 _MAX_QUANTILES = 600
 # For more numbers, the path is computed from the rows shown: it would take longer than the fit.
 _MAX_PATH_NUMBERS = 1_000_000
+# A path that flags as many rows at the α of the detector, about, leads to its result.
+_SAME_SHARE, _SAME_ROWS = 0.02, 3
 # Smaller p-values are drawn as this one.
 _LEAST_P = 1e-300
 
@@ -82,7 +84,7 @@ class OutlierMap:
     quantiles : Quantiles
         The p-values of all rows.
     path : AlphaSteps or None
-        The path along α; None for models that have no such path.
+        The path along α; None for models other than one Gaussian, and for other solutions.
     margins : list of MarginPicture
         Columns that were bent.
     """
@@ -106,36 +108,21 @@ def map_outliers(scored: ScoredTable) -> OutlierMap:
     sampled = others[spread_out(len(others), min(_MAX_POINTS, len(others)))]
     rows = np.sort(np.concatenate([flagged[farthest], sampled]))
     places = np.flatnonzero(scored.cells.is_kept)
-    measured, cut, label = _measure(scored, rows)
+    measured = Distances.of_rows(scored.detector, scored.cells.take(rows))
     return OutlierMap(
         row=[int(place) + 1 for place in places[rows]],
-        distance=_round(measured),
+        distance=_round(measured.values),
         is_flagged=[int(flag) for flag in is_outlier[rows]],
-        cut=float(f"{cut:.5g}"),
-        label=label,
+        cut=measured.cut,
+        label=measured.name,
         n_left_out=len(is_outlier) - len(rows),
         quantiles=_compute_quantiles(scored.p_values),
-        path=_compute_path(scored, rows) if has_path(scored) else None,
+        path=_compute_path(scored, rows) if _has_path(scored) else None,
         margins=draw_margins(scored),
     )
 
 
-def _measure(scored: ScoredTable, rows: IntArray) -> tuple[FloatArray, float, str]:
-    """Return how far out rows are, the cut-off, and what that is called."""
-    detector = scored.detector
-    if not hasattr(detector, "location_"):
-        surprise = -np.log10(np.maximum(scored.p_values[rows], _LEAST_P))
-        at_cut = detector._judge.law.p_values(np.array([-detector.offset_]))[0]
-        return surprise, float(-np.log10(max(at_cut, _LEAST_P))), "surprise, -log10 p-value"
-    distances = np.sqrt(np.maximum(detector.mahalanobis(scored.cells.take(rows)), 0.0))
-    cut = float(np.sqrt(max(-detector.offset_, 0.0)))
-    # Combinations that do not occur are infinitely far away: they stand above all other rows.
-    is_possible = distances < np.sqrt(IMPOSSIBLE) / 2
-    highest = max(float(distances.max(where=is_possible, initial=0.0)), cut)
-    return np.where(is_possible, distances, 3 * highest), cut, "robust distance"
-
-
-def has_path(scored: ScoredTable) -> bool:
+def _has_path(scored: ScoredTable) -> bool:
     """Whether a path along α means something: for one Gaussian, which each step fits anew."""
     detector = scored.detector
     return detector.rung_ in (None, "gaussian") and hasattr(detector, "location_")
@@ -157,7 +144,8 @@ def _compute_quantiles(p_values: FloatArray) -> Quantiles:
     )
 
 
-def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps:
+def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps | None:
+    """Compute the path; None if it passes the result by, as it may where there are groups."""
     import warnings
 
     cells, detector = scored.cells, scored.detector
@@ -168,6 +156,10 @@ def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps:
         warnings.simplefilter("ignore")  # a path ends when the weights collapse
         path = detector.path(cells.take(used), sample_weight=mass if is_of_sample else None)
     n_flagged = np.where(path.n_flagged < 0, -1, np.round(path.is_outlier @ mass))
+    chosen = int(np.argmin(np.abs(np.log(path.alphas / detector.alpha_))))
+    difference = abs(n_flagged[chosen] - np.count_nonzero(scored.is_outlier))
+    if difference > max(_SAME_SHARE * n_rows, _SAME_ROWS):
+        return None
     relative = (path.weights / mass * n_rows)[:, np.searchsorted(used, rows)]
     digits = np.round(7.5 * np.clip(relative, 0.0, 2.0)).astype(int)
     return AlphaSteps(
@@ -176,7 +168,7 @@ def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps:
         effective_rows=_round(np.nan_to_num(path.effective_sizes)),
         weights=["".join("0123456789abcdef"[d] for d in line) for line in digits],
         plateau=[path.plateau.start, path.plateau.stop],
-        chosen=int(np.argmin(np.abs(np.log(path.alphas / detector.alpha_)))),
+        chosen=chosen,
         is_of_sample=is_of_sample,
     )
 

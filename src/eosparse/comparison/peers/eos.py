@@ -9,7 +9,7 @@ from eosparse.comparison.peers.registry import Task, register
 from eosparse.core import FloatArray
 from eosparse.models import GaussianModel
 
-EOS = "EOS"
+EOS, EOS_AUTO = "EOS", "EOS, auto"
 # The author's runs: random weights to begin with, and a row is flagged if T·w < .01.
 AUTHOR_OPTIONS: dict[str, Any] = {
     "weight_cut": 0.01,
@@ -55,3 +55,12 @@ def detect_by_eos(X: FloatArray, seed: int, **options: Any) -> Detection:
     return Detection(
         detector.mahalanobis(X), detector.is_outlier_, detector.location_, detector.covariance_
     )
+
+
+@register(EOS_AUTO, Task.DETECT, needs="eosparse")
+def _detect_by_ladder(X: FloatArray, seed: int, **options: Any) -> Detection:
+    """Judge rows with the default of `EOSDetector`, which chooses its model."""
+    from eosparse import EOSDetector
+
+    detector = EOSDetector(**options, random_state=seed).fit(X)
+    return Detection(-detector.score_samples(X), detector.is_outlier_)
