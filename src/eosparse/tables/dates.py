@@ -38,7 +38,9 @@ def find_date_format(cells: pd.Series[Any]) -> str | None:
         return COMPACT
     text = cells.dropna().astype(str)
     first = text.iloc[0] if len(text) else ""
-    guessed = (guess_datetime_format(first, dayfirst=is_first) for is_first in (False, True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas warns if the day does not come first after all
+        guessed = [guess_datetime_format(first, dayfirst=is_first) for is_first in (False, True)]
     formats = dict.fromkeys(form for form in guessed if form is not None)
     shares = {form: parse_dates(text, form).notna().mean() for form in formats}
     best = max(shares, key=lambda form: shares[form], default=_MIXED)
