@@ -231,8 +231,8 @@ def is_drawn(page, name):
     """Whether a canvas has more than one colour."""
     colours = """name => {
         const canvas = document.getElementById(name), g = canvas.getContext("2d");
-        const cells = new Uint32Array(g.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
-        return new Set(cells).size;
+        const image = g.getImageData(0, 0, canvas.width, canvas.height);
+        return new Set(new Uint32Array(image.data.buffer)).size;
     }"""
     return page.evaluate(colours, name) > 2
 
