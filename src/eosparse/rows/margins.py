@@ -81,7 +81,7 @@ class Power:
         """Return the power, and its tangent below zero."""
         offset = np.exp(second)
         above = _box_cox(np.maximum(y, 0.0) + offset, first)
-        return above + np.minimum(y, 0.0) * offset ** (first - 1.0)
+        return np.asarray(above + np.minimum(y, 0.0) * offset ** (first - 1.0))
 
     def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:
         """Return where the curve has a value."""
@@ -113,7 +113,8 @@ class Tails:
         """Return the number whose Tukey transform is y."""
         h = np.maximum(first, 1e-9)
         scaled = y / np.exp(second)
-        lengths = np.sqrt(np.real(lambertw(h * np.minimum(scaled**2, 1e300))) / h)
+        squares = np.asarray(h * np.minimum(scaled**2, 1e300), dtype=np.float64)
+        lengths = np.sqrt(np.real(lambertw(squares)) / h)
         return np.asarray(np.sign(scaled) * lengths)
 
     def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:
@@ -161,10 +162,10 @@ class Margin:
             y = np.clip((self.sign * x - self.origin) / self.unit, -_FURTHEST_Y, _FURTHEST_Y)
             first, second = (np.array(number) for number in self.numbers)
             z = self.sign * (self.intercept + self.slope * self.family.curve(y, first, second))
-        z = np.clip(z, -_FARTHEST, _FARTHEST)
+        scores: FloatArray = np.clip(z, -_FARTHEST, _FARTHEST)
         if self.heap is None:
-            return z
-        return np.where(x == self.heap, np.clip(z, -_HEAP_REACH, _HEAP_REACH), z)
+            return scores
+        return np.where(x == self.heap, np.clip(scores, -_HEAP_REACH, _HEAP_REACH), scores)
 
     def invert(self, z: FloatArray) -> FloatArray:
         """Return the values, in the units of the column, that have given normal scores."""
