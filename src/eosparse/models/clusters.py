@@ -22,7 +22,7 @@ import numpy as np
 from eosparse.core import FloatArray, IntArray, check_whole
 from eosparse.models.base import TableModel
 from eosparse.models.cluster_starts import cluster_starts
-from eosparse.models.lengths import drop_rounding, squared_distances, squared_norms
+from eosparse.models.lengths import TIE, drop_rounding, squared_distances, squared_norms
 from eosparse.models.spa import sum_by_class
 from eosparse.rows import Sample, Table, take_sample
 
@@ -124,8 +124,14 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
         return centres
 
     def assign(self, block: FloatArray, theta: FloatArray) -> IntArray:
-        """Return the number of the nearest centre of each row."""
-        return np.asarray(squared_distances(block, theta).argmin(axis=1))
+        """Return the number of the nearest centre of each row, the first of those tied.
+
+        On a grid of rounded values many rows lie halfway between two centres, and rounding would
+        decide which of them they move.
+        """
+        distances = squared_distances(block, theta)
+        nearest = distances.min(axis=1, keepdims=True)
+        return np.asarray((distances - nearest <= TIE * nearest).argmax(axis=1))
 
     def complete(self, sample: Sample) -> ClusterModel:
         """Return the model with its number of clusters, checked."""
