@@ -384,6 +384,11 @@ class GaussianModel(TableModel[Normal, Moments]):
         return self.coordinates.off_span(block) / self.off_span_variance
 
     @property
+    def has_known_law(self) -> bool:
+        """Whether nothing but the rows decides the covariance."""
+        return self.covariance == "full" and self.amount == 0.0 and not self.is_exact_fit
+
+    @property
     def off_span_variance(self) -> float:
         """Variance along directions that the rows do not span.
 
