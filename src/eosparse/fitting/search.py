@@ -397,8 +397,10 @@ def find_rounding(sample: Sample) -> float:
 
 
 def find_column_rounding(sample: Sample) -> FloatArray:
-    """Return the square of the rounding in each column, by the precision in which it is stored."""
+    """Return the square of the rounding in each column, by the precision that it has."""
     middle, spread = centre_and_spread(sample.values, sample.mass)
-    precision = 4 * float(np.finfo(sample.table.dtype).eps)
+    precision = 4 * sample.find_precision()
+    if len(precision) != len(middle):  # a model may see other columns
+        precision = np.full(len(middle), precision.max())
     rounding: FloatArray = np.square(precision * middle) + np.square(precision * spread)
     return rounding
