@@ -8,8 +8,8 @@ to the centre of the old assignment, so the objective falls in every step. A clu
 keeps its centre. With K = 1, EOS is Gaussian mean shift with the squared bandwidth α/2.
 
 The middle of two equal rows is a fixed point that is not stable if α is small: a step turns a
-deviation ε into up to 2d²ε/α, where d is the distance of the rows from it. Rounding would grow until
-it decides which of the rows the cluster keeps, so a step that is rounding is not taken.
+deviation ε into up to 2d²ε/α, where d is the distance of the rows from it. Rounding would grow
+until it decides which of the rows the cluster keeps, so a step that is rounding is not taken.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from eosparse.models.cluster_starts import cluster_starts
 from eosparse.models.lengths import TIE, drop_rounding, squared_distances, squared_norms
 from eosparse.models.spa import sum_by_class
 from eosparse.rows import Sample, Table, take_sample
-
 
 # Steps below this part of a cluster's spread are rounding, grown once. Along a true step of this
 # size the objective falls by the square of it, which floats do not show.
