@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from eosparse.core import FloatArray
 from eosparse.estimators.notebook import SummaryMixin, summarise_flags
 from eosparse.fitting.judge import Judge, Rule, find_judge
-from eosparse.fitting.notices import warn_of_unclear_rows
 from eosparse.fitting.table_input import open_new
 from eosparse.models import Fit
 from eosparse.rows import Table
@@ -34,8 +33,6 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
         """Keep what is needed to judge any row."""
         self._judge = replace(judge, dtype=table.dtype)
         self._training = distances if table.is_kept else None
-        if rule.kind == "fdr":
-            warn_of_unclear_rows(self._judge, rule.value)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

@@ -113,8 +113,8 @@ class Tails:
         """Return the number whose Tukey transform is y."""
         h = np.maximum(first, 1e-9)
         scaled = y / np.exp(second)
-        squares = np.asarray(h * np.minimum(scaled**2, 1e300), dtype=np.float64)
-        lengths = np.sqrt(np.real(lambertw(squares)) / h)
+        squares = h * np.minimum(scaled**2, 1e300)
+        lengths = np.sqrt(np.real(lambertw(squares)) / h)  # type: ignore[call-overload]  # stubs know scalars
         return np.asarray(np.sign(scaled) * lengths)
 
     def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:
