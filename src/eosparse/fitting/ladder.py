@@ -34,7 +34,14 @@ from eosparse.inference import (
     find_combinations,
     find_groups_apart,
 )
-from eosparse.models import Fit, GaussianModel, MixtureModel, NeighbourModel, TableModel, find_group
+from eosparse.models import (
+    Fit,
+    GaussianModel,
+    MixtureModel,
+    NeighbourModel,
+    TableModel,
+    shows_groups,
+)
 from eosparse.rows import (
     ColumnKind,
     Kind,
@@ -42,6 +49,7 @@ from eosparse.rows import (
     Sample,
     Table,
     TableView,
+    bound_levels,
     learn_view,
     recognise_kinds,
     spread_out,
@@ -245,7 +253,7 @@ class Ladder:
         if options.checkpoint is not None and rung != RUNGS[0]:  # a problem of its own
             options = replace(options, checkpoint=f"{options.checkpoint}.{rung}")
         fit = fit_model(self.table, prepared.model, options, seen_as=prepared.view)
-        fit = self._look_for_combinations(fit)
+        fit = self._bound_levels(self._look_for_combinations(fit))
         judge, distances = self._judge(fit)
         check = check_law(judge, self.sample)
         groups = self._find_groups(rung, judge)
@@ -273,6 +281,14 @@ class Ladder:
             codes, self.sample.mass / fit.copies, _COMBINATION_LEVEL, is_ordered
         )
         return replace(fit, combinations=found, levels=levels)
+
+    def _bound_levels(self, fit: Fit[Any]) -> Fit[Any]:
+        """Return the fit with the ranges in which levels lie, where levels are no coordinates."""
+        places = tuple(i for i, column in enumerate(self.columns) if column.kind is Kind.LEVELS)
+        if not places or isinstance(fit.model, NeighbourModel):
+            return fit
+        codes = np.asarray(self.sample.values[:, list(places)], dtype=np.float64)
+        return replace(fit, ranges=bound_levels(codes, self.sample.mass, places))
 
     def _find_groups(self, rung: str, judge: Judge) -> tuple[Group, ...]:
         """Find groups among the flagged rows of the sample; the groups of a mixture are its own."""
@@ -388,7 +404,7 @@ class Ladder:
     def _shows_groups(self, view: TableView) -> bool:
         """Whether some direction shows a valley between two peaks, outliers drawn in."""
         drawn_in = np.clip(view(self.sample.values), -_REACH, _REACH)
-        return find_group(drawn_in, self.sample.mass) is not None
+        return shows_groups(drawn_in, self.sample.mass)
 
     @cached_property
     def _margins(self) -> Prepared | None:
@@ -497,6 +513,8 @@ def _decide(rung: str, check: TailCheck, groups: tuple[Group, ...]) -> Promise:
         return Promise(False, "the rows follow no simple law")
     if not check.passes:
         return Promise(False, f"the rows do not follow the law of the model: {check.why_not}")
+    if not check.convinces:
+        return Promise(False, "it is not clear that the rows follow the law of the model")
     apart = [group for group in groups if group.is_outlier]
     if sum(group.share for group in apart) > _LARGE_SHARE:
         return Promise(False, f"{apart[0]}, and only you can tell whether they are wrong")

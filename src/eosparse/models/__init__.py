@@ -12,7 +12,7 @@ from eosparse.models.efficiency import (
 )
 from eosparse.models.fit import Fit
 from eosparse.models.gaussian import GaussianModel
-from eosparse.models.groups import find_group
+from eosparse.models.groups import shows_groups
 from eosparse.models.learner import FittedLearner, LearnerModel, NumberedRows
 from eosparse.models.lengths import spatial_median, squared_distances
 from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
@@ -52,11 +52,11 @@ __all__ = [
     "bisect_rows",
     "cluster_starts",
     "coupling_for_efficiency",
-    "find_group",
     "largest_stable_coupling",
     "largest_uncaptured_coupling",
     "least_absolute_residuals",
     "oas_shrinkage",
+    "shows_groups",
     "spatial_median",
     "squared_distances",
     "sum_boxes",
