@@ -123,6 +123,28 @@ class TestMasking:
         detector, categories = fit_noting(X)
         assert MaskingWarning in categories or detector.is_outlier_[:1200].mean() > 0.5
 
+    def test_a_small_group_taken_in_again_is_said(self):
+        """The second group is found in the sketch, and too near at the α of all columns."""
+        rng = np.random.default_rng(90_000)
+        lags = np.abs(np.subtract.outer(np.arange(200), np.arange(200)))
+        X = rng.standard_normal((4000, 200)) @ np.linalg.cholesky(0.9**lags).T
+        X[:400] = rng.uniform(3, 4, (400, 200))
+        X[200:400, ::2] *= -1
+        detector, categories = fit_noting(X)
+        assert MaskingWarning in categories or detector.is_outlier_[:400].mean() > 0.8
+
+    def test_outliers_without_a_gap_are_said(self):
+        """Uniform outliers reach from the middle of the others to five times their spread."""
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            X = rng.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], 1000)
+            X[:400] = rng.uniform(1, 6, (400, 2))
+            detector, categories = fit_noting(X)
+            gross = np.einsum("ij,ij->i", X @ np.linalg.inv([[1, 0.7], [0.7, 1]]), X) > 18.4
+            assert (
+                MaskingWarning in categories or detector.is_outlier_[:400][gross[:400]].mean() > 0.8
+            )
+
 
 class TestGroups:
     @pytest.mark.parametrize("n_features", [1, 3, 20])

@@ -15,6 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy as np
 from eosparse.core import BoolArray, CollapseError, FloatArray, MaskingWarning, warn_caller
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
+from eosparse.fitting.notices import warn_of_unclear_rows
 from eosparse.fitting.options import FitOptions
 from eosparse.inference import (
     Combinations,
@@ -32,7 +34,14 @@ from eosparse.inference import (
     find_combinations,
     find_groups_apart,
 )
-from eosparse.models import Fit, GaussianModel, MixtureModel, NeighbourModel, TableModel
+from eosparse.models import (
+    Fit,
+    GaussianModel,
+    MixtureModel,
+    NeighbourModel,
+    TableModel,
+    shows_groups,
+)
 from eosparse.rows import (
     ColumnKind,
     Kind,
@@ -40,6 +49,7 @@ from eosparse.rows import (
     Sample,
     Table,
     TableView,
+    bound_levels,
     learn_view,
     recognise_kinds,
     spread_out,
@@ -81,6 +91,8 @@ _LEFT_OUT = 0.1
 _MOST_GROUPS, _GROUP_SAMPLE, _MAJORITY = 5, 1000, 0.53
 # One group more must bring the law closer by this factor, or more groups are no answer.
 _CLOSER = 0.7
+# Rows are drawn in to this many deviations where a valley between groups is looked for.
+_REACH = 4.0
 # A group needs this many rows per column.
 _GROUP_ROWS_PER_COLUMN = 10
 # Level at which combinations of levels are called impossible: a fit is asked about many.
@@ -189,8 +201,7 @@ class Ladder:
     def fit(self, model: TableModel[Any, Any], is_scaled: bool) -> Climb:
         """Fit a model that was asked for, to all columns as numbers."""
         fit = fit_model(self.table, model, self.options, is_scaled=is_scaled)
-        distances = self.table.map(fit.measure)
-        judge = find_judge(fit, distances, self.rule)
+        judge, distances = self._judge(fit)
         check = check_law(judge, self.sample)
         is_gaussian = isinstance(fit.model, GaussianModel)
         groups = self._find_groups("gaussian", judge) if is_gaussian else ()
@@ -242,14 +253,21 @@ class Ladder:
         if options.checkpoint is not None and rung != RUNGS[0]:  # a problem of its own
             options = replace(options, checkpoint=f"{options.checkpoint}.{rung}")
         fit = fit_model(self.table, prepared.model, options, seen_as=prepared.view)
-        fit = self._look_for_combinations(fit)
-        distances = self.table.map(fit.measure)
-        judge = find_judge(fit, distances, self.rule)
+        fit = self._bound_levels(self._look_for_combinations(fit))
+        judge, distances = self._judge(fit)
         check = check_law(judge, self.sample)
         groups = self._find_groups(rung, judge)
         reason = _give_reason(rung, prepared, failed)
         promise = _decide(rung, check, groups)
         return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
+
+    def _judge(self, fit: Fit[Any]) -> tuple[Judge, Table]:
+        """Find law and cut-off of a fit to all rows, and the distance of each."""
+        distances = self.table.map(fit.measure)
+        judge = find_judge(fit, distances, self.rule)
+        if self.rule.kind == "fdr":
+            warn_of_unclear_rows(judge, self.rule.value)
+        return judge, distances
 
     def _look_for_combinations(self, fit: Fit[Any]) -> Fit[Any]:
         """Return the fit with the combinations of levels that do not occur, if there are any."""
@@ -263,6 +281,14 @@ class Ladder:
             codes, self.sample.mass / fit.copies, _COMBINATION_LEVEL, is_ordered
         )
         return replace(fit, combinations=found, levels=levels)
+
+    def _bound_levels(self, fit: Fit[Any]) -> Fit[Any]:
+        """Return the fit with the ranges in which levels lie, where levels are no coordinates."""
+        places = tuple(i for i, column in enumerate(self.columns) if column.kind is Kind.LEVELS)
+        if not places or isinstance(fit.model, NeighbourModel):
+            return fit
+        codes = np.asarray(self.sample.values[:, list(places)], dtype=np.float64)
+        return replace(fit, ranges=bound_levels(codes, self.sample.mass, places))
 
     def _find_groups(self, rung: str, judge: Judge) -> tuple[Group, ...]:
         """Find groups among the flagged rows of the sample; the groups of a mixture are its own."""
@@ -329,7 +355,7 @@ class Ladder:
         return Prepared(GaussianModel(), view)
 
     def _prepare_margins(self) -> Prepared | None:
-        found = self._learn_margins()
+        found = self._margins
         if found is None or found.view is None or found.view.margins.are_lines:
             return None
         return found
@@ -337,9 +363,12 @@ class Ladder:
     def _prepare_groups(self) -> Prepared | None:
         """Return the smallest number of groups whose law the sample follows."""
         views = [self._learn()]
-        bent = self._learn_margins()
+        bent = self._margins
         if bent is not None and bent.view is not None and not bent.view.margins.are_lines:
             views.append(bent.view)
+        views = [view for view in views if self._shows_groups(view)]
+        if not views:
+            return None
         n_numbers = len(views[0].places)
         most = int(self.sample.n_rows // (_GROUP_ROWS_PER_COLUMN * (n_numbers + 1)))
         for view in views:
@@ -372,7 +401,13 @@ class Ladder:
             values, mass = values[believed], mass[believed]
         return learn_view(values, mass, self.columns, **given)
 
-    def _learn_margins(self) -> Prepared | None:
+    def _shows_groups(self, view: TableView) -> bool:
+        """Whether some direction shows a valley between two peaks, outliers drawn in."""
+        drawn_in = np.clip(view(self.sample.values), -_REACH, _REACH)
+        return shows_groups(drawn_in, self.sample.mass)
+
+    @cached_property
+    def _margins(self) -> Prepared | None:
         """Learn margins and believed rows in turns, from two starts; keep the better end.
 
         Margins of all rows bend to outliers, and margins of the rows that one Gaussian believes may
@@ -478,6 +513,8 @@ def _decide(rung: str, check: TailCheck, groups: tuple[Group, ...]) -> Promise:
         return Promise(False, "the rows follow no simple law")
     if not check.passes:
         return Promise(False, f"the rows do not follow the law of the model: {check.why_not}")
+    if not check.convinces:
+        return Promise(False, "it is not clear that the rows follow the law of the model")
     apart = [group for group in groups if group.is_outlier]
     if sum(group.share for group in apart) > _LARGE_SHARE:
         return Promise(False, f"{apart[0]}, and only you can tell whether they are wrong")

@@ -20,8 +20,8 @@ from eosparse.core import FloatArray
 
 # P-values that count as the tail.
 _TAIL, _FAR = 0.2, 1e-4
-# Standard errors that chance allows.
-_CHANCE = 3.0
+# Standard errors that chance allows before a law is given up, and before it is no more promised.
+_CHANCE, _DOUBT = 3.0, 2.3
 # More rows in the tail by this factor, and a mean larger by this, do no harm.
 _MORE_ROWS, _LARGER_MEAN = 0.1, 0.06
 # Mean and variance of an exponential variable that is cut off at log(0.2 / 1e-4).
@@ -117,18 +117,26 @@ class TailCheck:
     @property
     def excess(self) -> float:
         """How far the tail is too heavy, in units of what is allowed: above one, too heavy."""
+        return self._measure_excess(_CHANCE)
+
+    def _measure_excess(self, chance: float) -> float:
         expected = max(self.body * (_TAIL - _FAR) / (1 - _TAIL), 1.0)
         # The body that the expectation comes from varies too.
         deviation = np.sqrt(expected * (1 + _TAIL / (1 - _TAIL)))
-        rows = (self.tail - expected) / (_CHANCE * deviation + _MORE_ROWS * expected)
+        rows = (self.tail - expected) / (chance * deviation + _MORE_ROWS * expected)
         tail = max(self.tail, 1.0)
-        allowed = _CHANCE * np.sqrt(_VARIANCE / tail) + _LARGER_MEAN
+        allowed = chance * np.sqrt(_VARIANCE / tail) + _LARGER_MEAN
         return float(max(rows, (self.logs / tail - _MEAN) / allowed))
 
     @property
     def passes(self) -> bool:
         """Whether the rows that may be good follow the law, and are more than half."""
         return self.excess <= 1.0 and 2 * self.believed > 1.0
+
+    @property
+    def convinces(self) -> bool:
+        """Whether the law may be relied upon: it passes without a doubt."""
+        return self.passes and self._measure_excess(_DOUBT) <= 1.0
 
     @property
     def why_not(self) -> str:

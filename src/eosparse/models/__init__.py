@@ -12,6 +12,7 @@ from eosparse.models.efficiency import (
 )
 from eosparse.models.fit import Fit
 from eosparse.models.gaussian import GaussianModel
+from eosparse.models.groups import shows_groups
 from eosparse.models.learner import FittedLearner, LearnerModel, NumberedRows
 from eosparse.models.lengths import spatial_median, squared_distances
 from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
@@ -55,6 +56,7 @@ __all__ = [
     "largest_uncaptured_coupling",
     "least_absolute_residuals",
     "oas_shrinkage",
+    "shows_groups",
     "spatial_median",
     "squared_distances",
     "sum_boxes",

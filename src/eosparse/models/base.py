@@ -206,6 +206,11 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         return NoPull(result.objective, result.alpha, 1 / n_rows, rounding)
 
     @property
+    def has_known_law(self) -> bool:
+        """Whether the law of the distances is derived, not fitted to them."""
+        return False
+
+    @property
     def law_power(self) -> int:
         """Power of the weights under which the moments of the errors are taken.
 

@@ -7,14 +7,14 @@ from typing import Any, Generic
 
 import numpy as np
 
-from eosparse.core import BoolArray, FloatArray, Result
+from eosparse.core import FloatArray, Result
 from eosparse.core.model import Theta
 from eosparse.inference import Combinations
 from eosparse.models.base import TableModel
-from eosparse.rows import Coordinates, TableView
+from eosparse.rows import Coordinates, LevelRanges, TableView
 
 IMPOSSIBLE = 1e150
-"""The distance of a row with a combination of levels that does not occur."""
+"""The distance of a row with levels, or a combination of levels, that do not occur."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Fit(Generic[Theta]):
         Combinations of levels that do not occur: rows with one of them are outliers in any case.
     levels : tuple of int
         The columns of these levels.
+    ranges : LevelRanges or None
+        Ranges of levels: rows with a value far beyond are outliers in any case.
     """
 
     model: TableModel[Theta, Any]
@@ -49,6 +51,7 @@ class Fit(Generic[Theta]):
     copies: float = 1.0
     combinations: Combinations | None = None
     levels: tuple[int, ...] = ()
+    ranges: LevelRanges | None = None
 
     def measure(self, values: FloatArray) -> FloatArray:
         """Return the distance of each row from the fit."""
@@ -56,13 +59,12 @@ class Fit(Generic[Theta]):
         distances = self.model.distances(view(values), self.result.theta)
         if self.rounding > -np.inf:
             distances = np.where(distances <= self.rounding, 0.0, distances)
-        if self.combinations is None:
-            return distances
-        return np.where(self._is_impossible(values), IMPOSSIBLE, distances)
-
-    def _is_impossible(self, values: FloatArray) -> BoolArray:
-        assert self.combinations is not None
-        return self.combinations.is_impossible(np.asarray(values[:, list(self.levels)]))
+        if self.combinations is not None:
+            codes = np.asarray(values[:, list(self.levels)])
+            distances = np.where(self.combinations.is_impossible(codes), IMPOSSIBLE, distances)
+        if self.ranges is not None:
+            distances = np.where(self.ranges.is_outside(values), IMPOSSIBLE, distances)
+        return distances
 
     def deviations(self, values: FloatArray) -> FloatArray:
         """Return a deviation for each column, whose squares explain the distance."""

@@ -16,7 +16,7 @@ from eosparse.rows.frames import FrameReader
 from eosparse.rows.frames import accepts as has_more_than_numbers
 from eosparse.rows.kinds import ColumnKind, Kind, check_kinds, recognise_kinds
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
-from eosparse.rows.levels import LevelEffects, learn_effects
+from eosparse.rows.levels import LevelEffects, LevelRanges, bound_levels, learn_effects
 from eosparse.rows.margins import Margin, Margins, fit_margins
 from eosparse.rows.memory import MemoryRows
 from eosparse.rows.parallel import fit_threads, map_parallel, single_threaded_blas
@@ -40,6 +40,7 @@ __all__ = [
     "Labelled",
     "LabelledRows",
     "LevelEffects",
+    "LevelRanges",
     "Margin",
     "Margins",
     "MemoryRows",
@@ -48,6 +49,7 @@ __all__ = [
     "TableView",
     "as_float64",
     "bound_columns",
+    "bound_levels",
     "check_kinds",
     "check_rows_differ",
     "choose_coordinates",

@@ -32,6 +32,10 @@ SIGNIFICANT_GAIN = 1.4
 _EXPLAINED = 0.5
 # A grid of this many values of each free number is refined this often, each time to a third.
 _GRID, _ROUNDS = 9, 7
+# Curves with this much more misfit than the best are no worse for all one can tell: nine in ten
+# normal samples gain more by a better curve. They are compared this many times as far out as the
+# outermost quantile.
+_ABOUT_AS_WELL, _FAR_BEYOND = 0.3, 3.0
 # Rows at a heap stand no farther from the others than this.
 _HEAP_REACH = 3.0
 # Values in the tails of a fitted margin that no float could square.
@@ -81,7 +85,7 @@ class Power:
         """Return the power, and its tangent below zero."""
         offset = np.exp(second)
         above = _box_cox(np.maximum(y, 0.0) + offset, first)
-        return above + np.minimum(y, 0.0) * offset ** (first - 1.0)
+        return np.asarray(above + np.minimum(y, 0.0) * offset ** (first - 1.0))
 
     def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:
         """Return where the curve has a value."""
@@ -113,7 +117,8 @@ class Tails:
         """Return the number whose Tukey transform is y."""
         h = np.maximum(first, 1e-9)
         scaled = y / np.exp(second)
-        lengths = np.sqrt(np.real(lambertw(h * np.minimum(scaled**2, 1e300))) / h)
+        squares = h * np.minimum(scaled**2, 1e300)
+        lengths = np.sqrt(np.real(lambertw(squares)) / h)  # type: ignore[call-overload]  # stubs know scalars
         return np.asarray(np.sign(scaled) * lengths)
 
     def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:
@@ -161,10 +166,10 @@ class Margin:
             y = np.clip((self.sign * x - self.origin) / self.unit, -_FURTHEST_Y, _FURTHEST_Y)
             first, second = (np.array(number) for number in self.numbers)
             z = self.sign * (self.intercept + self.slope * self.family.curve(y, first, second))
-        z = np.clip(z, -_FARTHEST, _FARTHEST)
+        scores: FloatArray = np.clip(z, -_FARTHEST, _FARTHEST)
         if self.heap is None:
-            return z
-        return np.where(x == self.heap, np.clip(z, -_HEAP_REACH, _HEAP_REACH), z)
+            return scores
+        return np.where(x == self.heap, np.clip(scores, -_HEAP_REACH, _HEAP_REACH), scores)
 
     def invert(self, z: FloatArray) -> FloatArray:
         """Return the values, in the units of the column, that have given normal scores."""
@@ -346,35 +351,85 @@ def _search(
     scale: _Scale,
     sign: float = 1.0,
 ) -> Margin:
-    """Return the best margin of a family, by a grid that is refined around its best point."""
+    """Return the best margin of a family."""
     y = (quantiles - origin) / unit
-    centre = np.array([(low + high) / 2 for low, high in family.box])
-    reach = np.array([(high - low) / 2 for low, high in family.box])
-    size = 1 if isinstance(family, Line) else _GRID
-    for _ in range(1 if isinstance(family, Line) else _ROUNDS):
-        axes = [
-            np.clip(np.linspace(c - r, c + r, size), *box)
-            for c, r, box in zip(centre, reach, family.box, strict=True)
-        ]
-        first, second = np.meshgrid(*axes, indexing="ij")
-        with np.errstate(all="ignore"):  # corners of the box may overflow; they are not usable
-            curves = family.curve(y, first[..., None], second[..., None])
-            curves = np.broadcast_to(curves, (*first.shape, len(y)))
-            misfit, intercept, slope = scale.regress(curves)
-        best = np.unravel_index(int(np.argmin(misfit)), misfit.shape)
-        centre, reach = np.array([first[best], second[best]]), reach / 3
-    found = float(misfit[best])
-    numbers = (float(centre[0]), float(centre[1]))
+    if isinstance(family, Line):
+        tried = _try(family, y, scale, np.zeros(1), np.zeros(1))
+    else:
+        tried = _refine(family, y, scale)
+    best = tried.choose(family, y)
+    found = float(tried.misfit[best])
+    is_usable = bool(np.isfinite(found))
     return Margin(
         family,
-        numbers,
+        (float(tried.first[best]), float(tried.second[best])),
         sign,
         origin,
         unit,
-        float(intercept[best]),
-        float(slope[best]) if np.isfinite(found) else 1.0,
-        misfit=found if np.isfinite(found) else 0.0,
+        float(tried.intercept[best]),
+        float(tried.slope[best]) if is_usable else 1.0,
+        misfit=found if is_usable else 0.0,
     )
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """Pairs of free numbers that were tried, with their misfit, intercept and slope."""
+
+    first: FloatArray
+    second: FloatArray
+    misfit: FloatArray
+    intercept: FloatArray
+    slope: FloatArray
+
+    def __add__(self, other: _Tried) -> _Tried:
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return _Tried(*(np.concatenate(pair) for pair in pairs))
+
+    def choose(self, family: Line | Power | Tails, y: FloatArray) -> int:
+        """Return the curve with the longest tail among those that fit about as well as the best.
+
+        Rows do not tell which of them goes on in which way, and outliers should be surprising by
+        all of them.
+        """
+        alike = np.flatnonzero(self.misfit <= self.misfit.min() + _ABOUT_AS_WELL)
+        far = np.array([y[-1] + _FAR_BEYOND * (y[-1] - y[len(y) // 2])])
+        with np.errstate(all="ignore"):
+            reached = family.curve(far, self.first[alike], self.second[alike])
+            scores = self.intercept[alike] + self.slope[alike] * reached
+        return int(alike[np.argmin(np.where(np.isfinite(scores), scores, np.inf))])
+
+
+def _refine(family: Power | Tails, y: FloatArray, scale: _Scale) -> _Tried:
+    """Try a grid of free numbers, again and again around its best point."""
+    centre = [(low + high) / 2 for low, high in family.box]
+    reach = [(high - low) / 2 for low, high in family.box]
+    tried = None
+    for _ in range(_ROUNDS):
+        axes = [
+            np.clip(np.linspace(c - r, c + r, _GRID), *box)
+            for c, r, box in zip(centre, reach, family.box, strict=True)
+        ]
+        first, second = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
+        found = _try(family, y, scale, first, second)
+        best = int(np.argmin(found.misfit))
+        centre, reach = [float(first[best]), float(second[best])], [r / 3 for r in reach]
+        tried = found if tried is None else tried + found
+    assert tried is not None
+    return tried
+
+
+def _try(
+    family: Line | Power | Tails,
+    y: FloatArray,
+    scale: _Scale,
+    first: FloatArray,
+    second: FloatArray,
+) -> _Tried:
+    with np.errstate(all="ignore"):  # corners of the box may overflow; they are not usable
+        curves = family.curve(y, first[:, None], second[:, None])
+        fitted = scale.regress(np.broadcast_to(curves, (len(first), len(y))))
+    return _Tried(first, second, *fitted)
 
 
 def _interpolate_quantiles(x: FloatArray, mass: FloatArray, levels: FloatArray) -> FloatArray:

@@ -108,14 +108,15 @@ def learn_view(
     scored = [*_NUMBERS, Kind.HEAP, Kind.LEVELS] if is_local else [*_NUMBERS]
     conditions = [Kind.CATEGORY] if is_local else [Kind.CATEGORY, Kind.LEVELS]
     places = np.flatnonzero(np.isin(kinds, scored))
+    seen = [columns[int(place)] for place in places]
     levels = np.flatnonzero(np.isin(kinds, conditions))
     chosen = np.asarray(values[:, places], dtype=np.float64)
     margins = fit_margins(
         chosen,
         mass,
         left_out,
-        bends=tuple(bends and columns[place].kind is not Kind.LEVELS for place in places),
-        heaps=tuple(columns[place].heap for place in places),
+        bends=tuple(bends and column.kind is not Kind.LEVELS for column in seen),
+        heaps=tuple(column.heap for column in seen),
     )
     codes = np.asarray(values[:, levels], dtype=np.float64)
     effects = learn_effects(margins(chosen), codes, mass)
