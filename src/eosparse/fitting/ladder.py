@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from eosparse.core import BoolArray, CollapseError, FloatArray, MaskingWarning, warn_caller
+from eosparse.core import BoolArray, CollapseError, FloatArray, MaskingWarning, Status, warn_caller
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.notices import warn_of_unclear_rows
@@ -50,6 +50,8 @@ from eosparse.rows import (
     Table,
     TableView,
     bound_levels,
+    check_rows_differ,
+    count_copies,
     learn_view,
     recognise_kinds,
     spread_out,
@@ -156,7 +158,7 @@ class Ladder:
         cls, table: Table, options: FitOptions, rule: Rule, kinds: Mapping[str, Kind | str]
     ) -> Ladder:
         """Take a sample of the rows, and recognise the kinds of the columns."""
-        sample = take_sample(table, _SAMPLE_ROWS)
+        sample = _sample_once(table)
         columns = recognise_kinds(sample.values, sample.mass, table.columns, kinds)
         return cls(table, options, rule, sample, columns)
 
@@ -168,9 +170,13 @@ class Ladder:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 found = self._try(rung, failed, is_last=is_last)
-            if found is None or not (is_last or self._accepts(found)):
+            if found is None:
                 continue
-            if not is_last and any(issubclass(w.category, MaskingWarning) for w in caught):
+            if found.fit.result.status is not Status.CONVERGED:  # no evidence against the rung
+                found = replace(found, promise=Promise(False, "the alternation ended early"))
+            elif not (is_last or self._accepts(found)):
+                continue
+            elif not is_last and any(issubclass(w.category, MaskingWarning) for w in caught):
                 grouped = self._look_for_groups(rungs, failed)
                 if grouped is not None:
                     return grouped
@@ -228,7 +234,7 @@ class Ladder:
                 return None
             found = self._fit(rung, prepared, failed)
         except CollapseError as error:
-            if is_last:
+            if is_last or self._is_alpha_given:
                 raise
             failed.append(f"{_NAMES[rung]} finds no solution ({error})")
             return None
@@ -278,7 +284,7 @@ class Ladder:
         codes = np.asarray(self.sample.values[:, list(levels)], dtype=np.float64)
         is_ordered = [self.columns[i].kind is Kind.LEVELS for i in levels]
         found: Combinations = find_combinations(
-            codes, self.sample.mass / fit.copies, _COMBINATION_LEVEL, is_ordered
+            codes, self.sample.mass, _COMBINATION_LEVEL, is_ordered
         )
         return replace(fit, combinations=found, levels=levels)
 
@@ -302,7 +308,7 @@ class Ladder:
         if not len(flagged):
             return ()
         deviations = judge.fit.deviations(flagged)
-        parts = find_groups_apart(deviations, self.sample.mass.sum(), deviations.shape[1])
+        parts = find_groups_apart(deviations, len(values), deviations.shape[1])
         factor = self.table.mass / len(values)
         return tuple(self._describe(flagged[part], deviations[part], factor) for part in parts)
 
@@ -343,7 +349,14 @@ class Ladder:
 
     @property
     def _is_wide(self) -> bool:
-        return self.table.n_present < _ROWS_PER_COLUMN * self.table.n_features
+        n_rows = min(self.table.n_present, self.sample.n_rows)
+        return n_rows < _ROWS_PER_COLUMN * self.table.n_features
+
+    @property
+    def _is_alpha_given(self) -> bool:
+        """Whether a collapse is due to what was asked for, and not to the rows."""
+        asked = self.options
+        return asked.alpha != "auto" or (asked.efficiency or asked.perplexity) is not None
 
     @property
     def _is_plain(self) -> bool:
@@ -388,6 +401,7 @@ class Ladder:
             self.sample.values, self.sample.mass, self.columns, bends=True, is_local=True
         )
         if not len(view.places):
+            check_rows_differ(self.sample)
             kinds = ", ".join(f"{column.name!r} ({column.why})" for column in self.columns[:8])
             raise ValueError(
                 f"X has no column of numbers: {kinds}. Add one, or say which column holds numbers "
@@ -450,6 +464,20 @@ class Ladder:
         return _Seen(prepared, check_law(judge, sample), p_values > _BELIEVED)
 
 
+def _sample_once(table: Table) -> Sample:
+    """Take a sample in which a table that was pasted several times counts once."""
+    copies = count_copies(table)
+    if copies <= 1.0:
+        return take_sample(table, _SAMPLE_ROWS)
+    whole = take_sample(table, table.n_present)
+    _, first, numbers = np.unique(whole.values, axis=0, return_index=True, return_inverse=True)
+    mass = np.bincount(numbers.ravel(), whole.mass) / copies
+    part = np.argsort(first)[spread_out(len(first), _SAMPLE_ROWS)]
+    return Sample(
+        whole.values[first[part]], mass[part], table, table.mass / copies, len(part) == len(first)
+    )
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A model and the coordinates in which it sees the rows; None for rows as stored."""
@@ -477,9 +505,9 @@ _SAMPLE_OPTIONS = FitOptions(tol=1e-6, max_iter=200)
 
 
 def check_law(judge: Judge, sample: Sample) -> TailCheck:
-    """Compare the p-values of a sample with those of good rows; copies are no evidence."""
+    """Compare the p-values of a sample with those of good rows."""
     p_values = judge.training_p_values(judge.fit.measure(sample.values))
-    return TailCheck.of(p_values, sample.mass).scale(1 / judge.fit.copies)
+    return TailCheck.of(p_values, sample.mass)
 
 
 _NAMES = {
