@@ -99,6 +99,8 @@ _REACH = 4.0
 _GROUP_ROWS_PER_COLUMN = 10
 # Level at which combinations of levels are called impossible: a fit is asked about many.
 _COMBINATION_LEVEL = 0.01
+# With fewer rows the tails of a bent column are known too badly for p-values of one in a million.
+_ROWS_OF_TAILS = 2500
 # Columns named in the description of a group.
 _MOST_NAMED = 2
 # Groups that hold a larger share together are no mere mistakes.
@@ -264,8 +266,19 @@ class Ladder:
         check = check_law(judge, self.sample)
         groups = self._find_groups(rung, judge)
         reason = _give_reason(rung, prepared, failed)
-        promise = _decide(rung, check, groups)
+        promise = self._doubt_tails(_decide(rung, check, groups), prepared.view)
         return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
+
+    def _doubt_tails(self, promise: Promise, view: TableView | None) -> Promise:
+        """Return no promise if few rows have to tell how heavy the tails of a column are."""
+        heavy = () if view is None else view.margins.heavy
+        if not promise or not heavy or self.sample.mass.sum() >= _ROWS_OF_TAILS:
+            return promise
+        assert view is not None
+        name = self.columns[int(view.places[heavy[0]])].name
+        return Promise(
+            False, f"{name!r} has heavy tails, and so few rows do not tell how heavy they are"
+        )
 
     def _judge(self, fit: Fit[Any]) -> tuple[Judge, Table]:
         """Find law and cut-off of a fit to all rows, and the distance of each."""

@@ -26,16 +26,13 @@ from eosparse.core import FloatArray
 _N_LEVELS = 48
 # They leave out ten rows at either end, at least this share and at most that.
 _ROWS_LEFT_OUT, _LEAST_LEFT_OUT, _MOST_LEFT_OUT = 10.0, 0.005, 0.03
-# Of normal samples of any size, one in a hundred gains this much misfit by another family.
-SIGNIFICANT_GAIN = 1.4
+# Of normal samples of any size, one in twenty gains this much misfit by another family. Margins are
+# asked for where one Gaussian does not describe the rows, so that more evidence is not needed.
+SIGNIFICANT_GAIN = 0.7
 # Another family has to explain most of what a line leaves: two groups are not a curved column.
 _EXPLAINED = 0.5
 # A grid of this many values of each free number is refined this often, each time to a third.
 _GRID, _ROUNDS = 9, 7
-# Curves with this much more misfit than the best are no worse for all one can tell: nine in ten
-# normal samples gain more by a better curve. They are compared this many times as far out as the
-# outermost quantile.
-_ABOUT_AS_WELL, _FAR_BEYOND = 0.3, 3.0
 # Rows at a heap stand no farther from the others than this.
 _HEAP_REACH = 3.0
 # Values in the tails of a fitted margin that no float could square.
@@ -239,6 +236,11 @@ class Margins:
         return all(margin.is_line for margin in self.columns)
 
     @property
+    def heavy(self) -> tuple[int, ...]:
+        """Which columns have heavy tails."""
+        return tuple(j for j, m in enumerate(self.columns) if isinstance(m.family, Tails))
+
+    @property
     def misfit(self) -> float:
         """Mean misfit of the columns."""
         return float(np.mean([margin.misfit for margin in self.columns]))
@@ -357,7 +359,7 @@ def _search(
         tried = _try(family, y, scale, np.zeros(1), np.zeros(1))
     else:
         tried = _refine(family, y, scale)
-    best = tried.choose(family, y)
+    best = int(np.argmin(tried.misfit))
     found = float(tried.misfit[best])
     is_usable = bool(np.isfinite(found))
     return Margin(
@@ -382,40 +384,20 @@ class _Tried:
     intercept: FloatArray
     slope: FloatArray
 
-    def __add__(self, other: _Tried) -> _Tried:
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return _Tried(*(np.concatenate(pair) for pair in pairs))
-
-    def choose(self, family: Line | Power | Tails, y: FloatArray) -> int:
-        """Return the curve with the longest tail among those that fit about as well as the best.
-
-        Rows do not tell which of them goes on in which way, and outliers should be surprising by
-        all of them.
-        """
-        alike = np.flatnonzero(self.misfit <= self.misfit.min() + _ABOUT_AS_WELL)
-        far = np.array([y[-1] + _FAR_BEYOND * (y[-1] - y[len(y) // 2])])
-        with np.errstate(all="ignore"):
-            reached = family.curve(far, self.first[alike], self.second[alike])
-            scores = self.intercept[alike] + self.slope[alike] * reached
-        return int(alike[np.argmin(np.where(np.isfinite(scores), scores, np.inf))])
-
 
 def _refine(family: Power | Tails, y: FloatArray, scale: _Scale) -> _Tried:
     """Try a grid of free numbers, again and again around its best point."""
     centre = [(low + high) / 2 for low, high in family.box]
     reach = [(high - low) / 2 for low, high in family.box]
-    tried = None
     for _ in range(_ROUNDS):
         axes = [
             np.clip(np.linspace(c - r, c + r, _GRID), *box)
             for c, r, box in zip(centre, reach, family.box, strict=True)
         ]
         first, second = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
-        found = _try(family, y, scale, first, second)
-        best = int(np.argmin(found.misfit))
+        tried = _try(family, y, scale, first, second)
+        best = int(np.argmin(tried.misfit))
         centre, reach = [float(first[best]), float(second[best])], [r / 3 for r in reach]
-        tried = found if tried is None else tried + found
-    assert tried is not None
     return tried
 
 
@@ -435,6 +417,6 @@ def _try(
 def _interpolate_quantiles(x: FloatArray, mass: FloatArray, levels: FloatArray) -> FloatArray:
     """Return quantiles between the values, each of which stands at the middle of its mass."""
     different, places = np.unique(x, return_inverse=True)
-    mass = np.bincount(places, mass)
-    held = np.cumsum(mass)
-    return np.interp(levels, (held - mass / 2) / held[-1], different)
+    counts = np.bincount(places, mass).astype(np.float64)
+    held = np.cumsum(counts)
+    return np.interp(levels, (held - counts / 2) / held[-1], different)
