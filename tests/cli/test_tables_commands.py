@@ -202,6 +202,8 @@ def test_every_model_can_be_asked_for(people, tmp_path, rung):
     table = pd.read_csv(people)
     if rung == "margins":  # there is nothing to bend otherwise
         table["bp"] = np.exp(table["bp"] / 20)
+    if rung == "groups":
+        table["bp"] += 200 * (table.index % 2)
     table.to_csv(people, index=False)
     model = tmp_path / "m.eos"
     summary = detected(people, "--model", rung, "--save-model", model)
@@ -212,6 +214,12 @@ def test_every_model_can_be_asked_for(people, tmp_path, rung):
         assert again["model"][name] == summary["model"][name]
     assert [row["row"] for row in again["flagged"]] == [row["row"] for row in summary["flagged"]]
     assert again["groups"] == summary["groups"]
+
+
+def test_groups_that_are_not_there_are_no_result(people):
+    found = run("detect", people, "--model", "groups")
+    assert found.exit_code == 3
+    assert "no small number of groups describes the rows" in found.stderr
 
 
 def test_one_gaussian_takes_numbers_only(people):
@@ -284,6 +292,21 @@ def test_a_combination_that_does_not_occur_is_the_reason(tmp_path):
     assert {reason["column"]: reason["value"] for reason in row["reasons"]} == {
         "sex": "m", "pregnant": "yes",
     }  # fmt: skip
+
+
+def test_a_level_out_of_range_is_the_reason(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
+    table["rating"] = rng.integers(1, 6, 400)
+    table.loc[17, "rating"] = 999
+    table.to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "m.eos"
+    (row,) = detected(tmp_path / "t.csv", "--save-model", model)["flagged"]
+    assert (row["row"], row["reasons"]) == (
+        18, [{"column": "rating", "value": "999", "share": 1.0}],
+    )  # fmt: skip
+    (again,) = json.loads(run("score", model, tmp_path / "t.csv", "--json").stdout)["flagged"]
+    assert again["row"] == 18
 
 
 @pytest.fixture

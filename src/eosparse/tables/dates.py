@@ -26,7 +26,7 @@ def find_date_format(cells: pd.Series[Any]) -> str | None:
     Examples
     --------
     >>> import pandas as pd
-    >>> find_date_format(pd.Series(["01.02.2024", "31.02.2024", "13.02.2024"]))
+    >>> find_date_format(pd.Series(["01.02.2024", "28.02.2024", "13.02.2024"]))
     '%d.%m.%Y'
     """
     from pandas.api import types
@@ -53,8 +53,8 @@ def parse_dates(cells: pd.Series[Any], form: str | None) -> pd.Series[Any]:
     Examples
     --------
     >>> import pandas as pd
-    >>> parse_dates(pd.Series([20240131, 20240231]), "%Y%m%d").astype(str).tolist()
-    ['2024-01-31', 'NaT']
+    >>> parse_dates(pd.Series([20240131, 20240231]), "%Y%m%d").dt.day.tolist()
+    [31.0, nan]
     """
     import pandas as pd
 

@@ -11,6 +11,7 @@ import numpy as np
 from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.fitting.table_input import read_new
 from eosparse.rows import Kind
+from eosparse.tables.blame import blame_levels
 from eosparse.tables.cells import Cells, extract_numbers
 from eosparse.tables.columns import Column, Role, find_identifier
 from eosparse.tables.dates import find_date_format, parse_dates
@@ -252,7 +253,7 @@ def describe_rows(
     contributions = detector.explain(values).contributions
     squared = contributions.sum(axis=1)
     shares = contributions / np.maximum(squared[:, None], 1e-300)
-    _blame_combinations(shares, detector, values)
+    shares = blame_levels(shares, detector, values)
     name = find_identifier(columns)
     places_of = {column: i for i, column in enumerate(cells.columns)}
     used = [(str(column), places_of[column]) for column in values.columns]
@@ -271,19 +272,6 @@ def describe_rows(
         for i in range(len(cells))
     ]
     return tuple(sorted(rows, key=lambda row: (row.p_value, -row.distance)))
-
-
-def _blame_combinations(shares: FloatArray, detector: EOSDetector, values: pd.DataFrame) -> None:
-    """Give rows with a combination of levels that does not occur its two columns as reason."""
-    fit = detector._judge.fit
-    if fit.combinations is None:
-        return
-    codes = read_new(detector, values, "explain")[:, list(fit.levels)]
-    for pair, table in fit.combinations.tables.items():
-        rows = replace(fit.combinations, tables={pair: table}).is_impossible(codes)
-        shares[rows] = 0.0
-        for level in pair:
-            shares[rows, fit.levels[level]] = 0.5
 
 
 def describe_usual_values(frame: pd.DataFrame, columns: list[Column]) -> dict[str, str]:

@@ -55,6 +55,7 @@ from eosparse.rows import (
     FrameReader,
     Kind,
     LevelEffects,
+    LevelRanges,
     Margin,
     Margins,
     TableView,
@@ -76,7 +77,8 @@ SAVED_CLASSES: tuple[type, ...] = (
     *(ClusterModel, SubspaceModel, Plane, LinearModel, Line, NoPull, FittedGamma),
     *(MixtureModel, Mixture, MixtureLaw),
     *(NeighbourModel, Neighbours, UpperNormal),
-    *(TableView, Margins, Margin, margins.Line, margins.Power, margins.Tails, LevelEffects),
+    *(TableView, Margins, Margin, margins.Line, margins.Power, margins.Tails),
+    *(LevelEffects, LevelRanges),
     *(FrameReader, ColumnKind, Combinations, Combination, Promise, Group),
     *(Status, Kind, CellType),
 )
