@@ -81,7 +81,7 @@ class Power:
         """Return the power, and its tangent below zero."""
         offset = np.exp(second)
         above = _box_cox(np.maximum(y, 0.0) + offset, first)
-        return above + np.minimum(y, 0.0) * offset ** (first - 1.0)
+        return np.asarray(above + np.minimum(y, 0.0) * offset ** (first - 1.0))
 
     def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:
         """Return where the curve has a value."""
@@ -113,7 +113,7 @@ class Tails:
         """Return the number whose Tukey transform is y."""
         h = np.maximum(first, 1e-9)
         scaled = y / np.exp(second)
-        lengths = np.sqrt(np.real(lambertw(h * np.minimum(scaled**2, 1e300))) / h)
+        lengths = np.sqrt(np.real(lambertw(h * np.minimum(scaled**2, 1e300), 0)) / h)
         return np.asarray(np.sign(scaled) * lengths)
 
     def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:
@@ -161,10 +161,10 @@ class Margin:
             y = np.clip((self.sign * x - self.origin) / self.unit, -_FURTHEST_Y, _FURTHEST_Y)
             first, second = (np.array(number) for number in self.numbers)
             z = self.sign * (self.intercept + self.slope * self.family.curve(y, first, second))
-        z = np.clip(z, -_FARTHEST, _FARTHEST)
+        z = np.asarray(np.clip(z, -_FARTHEST, _FARTHEST))
         if self.heap is None:
             return z
-        return np.where(x == self.heap, np.clip(z, -_HEAP_REACH, _HEAP_REACH), z)
+        return np.asarray(np.where(x == self.heap, np.clip(z, -_HEAP_REACH, _HEAP_REACH), z))
 
     def invert(self, z: FloatArray) -> FloatArray:
         """Return the values, in the units of the column, that have given normal scores."""
@@ -380,6 +380,6 @@ def _search(
 def _interpolate_quantiles(x: FloatArray, mass: FloatArray, levels: FloatArray) -> FloatArray:
     """Return quantiles between the values, each of which stands at the middle of its mass."""
     different, places = np.unique(x, return_inverse=True)
-    mass = np.bincount(places, mass)
-    held = np.cumsum(mass)
-    return np.interp(levels, (held - mass / 2) / held[-1], different)
+    each = np.bincount(places, mass).astype(np.float64)
+    held = np.cumsum(each)
+    return np.interp(levels, (held - each / 2) / held[-1], different)

@@ -110,12 +110,13 @@ def learn_view(
     places = np.flatnonzero(np.isin(kinds, scored))
     levels = np.flatnonzero(np.isin(kinds, conditions))
     chosen = np.asarray(values[:, places], dtype=np.float64)
+    numbers = [columns[int(place)] for place in places]
     margins = fit_margins(
         chosen,
         mass,
         left_out,
-        bends=tuple(bends and columns[place].kind is not Kind.LEVELS for place in places),
-        heaps=tuple(columns[place].heap for place in places),
+        bends=tuple(bends and column.kind is not Kind.LEVELS for column in numbers),
+        heaps=tuple(column.heap for column in numbers),
     )
     codes = np.asarray(values[:, levels], dtype=np.float64)
     effects = learn_effects(margins(chosen), codes, mass)
