@@ -478,13 +478,19 @@ class Ladder:
 
 
 def _sample_once(table: Table) -> Sample:
-    """Take a sample in which a table that was pasted several times counts once."""
+    """Take a sample in which a table that was pasted several times counts once.
+
+    Then every row occurs a multiple of some number of times; in a table of a few levels, all
+    combinations may occur often, but not so.
+    """
     copies = count_copies(table)
     if copies <= 1.0:
         return take_sample(table, _SAMPLE_ROWS)
     whole = take_sample(table, table.n_present)
     _, first, numbers = np.unique(whole.values, axis=0, return_index=True, return_inverse=True)
     mass = np.bincount(numbers.ravel(), whole.mass) / copies
+    if not np.allclose(mass, np.round(mass)):
+        return take_sample(table, _SAMPLE_ROWS)
     part = np.argsort(first)[spread_out(len(first), _SAMPLE_ROWS)]
     return Sample(
         whole.values[first[part]], mass[part], table, table.mass / copies, len(part) == len(first)

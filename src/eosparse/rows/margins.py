@@ -114,8 +114,7 @@ class Tails:
         """Return the number whose Tukey transform is y."""
         h = np.maximum(first, 1e-9)
         scaled = y / np.exp(second)
-        squares = h * np.minimum(scaled**2, 1e300)
-        lengths = np.sqrt(np.real(lambertw(squares)) / h)  # type: ignore[call-overload]  # stubs know scalars
+        lengths = np.sqrt(np.real(lambertw(h * np.minimum(scaled**2, 1e300), 0)) / h)
         return np.asarray(np.sign(scaled) * lengths)
 
     def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:
