@@ -35,13 +35,14 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     .. math::
         \sum_t w_t\, g(x_t; \theta) + \alpha \sum_t w_t \log w_t
 
-    over the weights w, which sum to one, and the parameters θ of an error model g. By default g is
-    minus the Gaussian log-density per column with θ = (μ, V), so that the weights are
-    ``w ∝ exp(-c·m/2)`` with m the squared Mahalanobis distance and ``c = 1/(αD)``. Rows far from
-    the bulk lose their weight, and with it their influence on μ and V.
+    over the weights w, which sum to one, and the parameters θ of an error model g. Of a Gaussian, g
+    is minus the log-density per column with θ = (μ, V), so that the weights are ``w ∝ exp(-c·m/2)``
+    with m the squared Mahalanobis distance and ``c = 1/(αD)``. Rows far from the bulk lose their
+    weight, and with it their influence on μ and V.
 
-    Other models find rows away from clusters, from a subspace, from a mixture or from a regression,
-    or rows that a model of your own cannot explain.
+    By default, the first of four models whose law the good rows follow is taken: one Gaussian, one
+    Gaussian after bending the columns, a few groups, local distances. Other models find rows away
+    from clusters, from a subspace or from a regression, or that your own model cannot explain.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         Choose alpha so that the weights amount to this many rows instead.
     fdr : float, default=0.01
         Flag rows by Benjamini-Hochberg at this false-discovery rate: on average, at most this
-        share of the flagged rows are good rows, if the bulk is Gaussian. The procedure runs at
+        share of the flagged rows are good rows, if `promise_` is true. The procedure runs at
         ``fdr / 1.15``, which allows for the remaining error of the p-values far in the tail.
     level : float, optional
         Flag training rows with p-values up to this level instead.
@@ -65,19 +66,31 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         Flag rows with ``T·w`` below this value instead; the paper uses 0.01.
     contamination : float in (0, 0.5], optional
         Flag this share of the training rows instead.
-    model : str or TableModel, default="gaussian"
+    model : str or TableModel, default="auto"
         What good rows look like:
 
-        - "gaussian": one cloud;
+        - "auto": the first of "gaussian", "margins", "groups" and "local" that describes them, with
+          columns of few values taken as levels;
+        - "margins": one cloud, after skewed and heavy-tailed columns are bent to a normal law;
+        - "groups": in one of a few clouds, as few as possible;
+        - "local": close to other rows, whatever the shape of the bulk;
+        - "gaussian": one cloud, all columns as numbers: the model of the paper;
         - "clusters": close to one of 8 centres (one per ten rows if that is fewer);
         - "subspace": close to a plane with as many dimensions as eigenvalues exceed their mean;
         - "mixture": in one of 3 clouds (one per twenty rows if that is fewer);
         - "regression": the last column is a linear function of the others.
 
-        These see the columns centred and robustly scaled. For other options, pass a model of
-        `eosparse.models`, such as ``GaussianModel(covariance="diag")``, ``ClusterModel(5)``,
+        The last four see the columns centred and robustly scaled. For other options, pass a model
+        of `eosparse.models`, such as ``GaussianModel(covariance="diag")``, ``ClusterModel(5)``,
         ``SubspaceModel(2)``, ``MixtureModel(4)`` or ``LinearModel(target=0)``, or a subclass of
         `TableModel` of your own. Models that you pass see the columns as they are.
+    kinds : mapping of str to str, optional
+        What some columns hold, by their names (``"x0"``, ``"x1"``, ... without names): "number",
+        "levels", "category", "heap", "date" or "ignored". Others are recognised. For "auto" and its
+        rungs only.
+    groups : {"outliers", "kinds"}, default="outliers"
+        What groups are beside one that holds more than half of the rows: outliers, or other kinds
+        of good rows. Groups without a majority are kinds in any case.
     start : {"deterministic", "random", "uniform"} or array, default="deterministic"
         Where the alternation starts: from the best of several robust guesses, from random weights
         (as in the paper), from equal weights, or from the weights you pass, one per row.
@@ -99,6 +112,18 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
 
     Attributes
     ----------
+    rung_ : str or None
+        Which of "gaussian", "margins", "groups" and "local" describes the good rows; None if you
+        asked for another model, or for "gaussian".
+    reason_ : str
+        Why, in a sentence.
+    promise_ : Promise
+        Whether the false-discovery rate can be promised; true or false, with a `reason`.
+    columns_ : tuple of ColumnKind
+        What each column holds: its `name`, `kind` and `why`.
+    groups_ : tuple of Group
+        Groups of rows: those of the rung "groups", or of flagged rows that sit apart together.
+        Each has `n_rows`, `share`, `centre`, `columns` that tell it apart, and `is_outlier`.
     weights_ : ndarray of shape (n_samples,)
         Weights of the training rows, summing to one.
     location_ : ndarray of shape (n_features,)
@@ -136,6 +161,11 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
 
     Notes
     -----
+    The false-discovery rate is promised if the p-values of the rows that belong, those between 1e-4
+    and 0.2, are spread as the law of the model says, and no group of flagged rows holds more than
+    5 % of the table. Local distances follow no law, and never promise a rate. A promise is about
+    false alarms, not about outliers that are missed. The guide on verdicts has examples.
+
     `predict` applies the cut-off of the training rows to any row, so that ``fit(X).predict(X)``
     equals ``fit_predict(X)``. With few rows per column, a new row lies farther out than a training
     row, which has pulled the fit towards itself. `p_values` accounts for that: prefer it for new
