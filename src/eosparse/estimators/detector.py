@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -14,20 +13,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from eosparse.core import Callback, FloatArray, Status
-from eosparse.estimators.row_estimator import RowEstimator
+from eosparse.estimators.scores_on_disk import ScoresOnDisk
 from eosparse.fitting.alpha_path import AlphaPath, follow_path
-from eosparse.fitting.engine import find_model
 from eosparse.fitting.judge import Judge, Rule
-from eosparse.fitting.ladder import Climb, Ladder, find_rungs
+from eosparse.fitting.ladder import Climb, fit_table
 from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.progress import Progress
-from eosparse.fitting.table_input import open_new, open_training, read_new
+from eosparse.fitting.table_input import open_training, read_new
 from eosparse.inference import Explanation
-from eosparse.rows import STORAGES, Table, TableView, fit_threads
+from eosparse.rows import STORAGES, Table, TableView
 
 
-class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
+class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOnDisk):  # type: ignore[misc]  # sklearn has no types
     r"""Find the outliers of a table: rows that do not belong to its bulk.
 
     Entropic Outlier Sparsification minimises
@@ -35,10 +33,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     .. math::
         \sum_t w_t\, g(x_t; \theta) + \alpha \sum_t w_t \log w_t
 
-    over the weights w, which sum to one, and the parameters θ of an error model g. Of a Gaussian, g
-    is minus the log-density per column with θ = (μ, V), so that the weights are ``w ∝ exp(-c·m/2)``
-    with m the squared Mahalanobis distance and ``c = 1/(αD)``. Rows far from the bulk lose their
-    weight, and with it their influence on μ and V.
+    over the weights w, which sum to one, and the parameters θ of an error model g: for a Gaussian,
+    minus its log-density per column with θ = (μ, V). Rows far from the bulk lose their weight, and
+    with it their influence on μ and V.
 
     By default, the first of four models whose law the good rows follow is taken: one Gaussian, one
     Gaussian after bending the columns, a few groups, local distances. Other models find rows away
@@ -154,10 +151,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         Kish's effective number of rows, ``1 / Σ w²``.
     status_ : Status
         How the alternation ended.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, if the input has names that are all strings.
+    n_features_in_, feature_names_in_
+        Number of columns, and their names, if the input has names that are all strings.
 
     Notes
     -----
@@ -171,10 +166,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     row, which has pulled the fit towards itself. `p_values` accounts for that: prefer it for new
     rows.
 
-    For models other than the Gaussian, p-values rest on a law that is fitted to the weighted
-    errors. They are about right if rows scatter around clusters, subspace or plane like a Gaussian
-    with equal variances, and approximate otherwise. Those of a mixture are upper bounds. The guide
-    on error models has measured rates.
+    For "clusters", "subspace", "mixture" and "regression", p-values rest on a law that is fitted to
+    the weighted errors, and are approximate. The guide on error models has measured rates.
 
     References
     ----------
@@ -293,30 +286,10 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         return self
 
     def _climb(self, table: Table, rule: Rule) -> Climb:
-        """Fit the first rung that describes the rows, or the model that was asked for."""
-        if self.groups not in ("outliers", "kinds"):
-            raise ValueError(f"groups={self.groups!r} must be 'outliers' or 'kinds'.")
-        rungs = find_rungs(self.model)
-        named = None if rungs else find_model(self.model)
-        ladder = Ladder.stand(table, self._options(), rule, self._choose_kinds(rungs))
-        ladder = replace(ladder, groups_are_outliers=self.groups == "outliers")
-        with fit_threads(table.n_features):
-            return ladder.climb(rungs) if named is None else ladder.fit(*named)
-
-    def _choose_kinds(self, rungs: tuple[str, ...]) -> dict[str, Any]:
-        """Return the kinds of columns that are known before the rows are seen."""
-        given = dict(self.kinds or {})
-        if rungs:
-            return {**self._typed_kinds, **given}
-        names = ", ".join(repr(name) for name in self._typed_kinds)
-        if names:
-            raise ValueError(
-                f"model={self.model!r} takes columns of numbers; {names} hold something else. Use "
-                "model='auto', or leave them out."
-            )
-        if given:
-            raise ValueError(f"kinds applies to model='auto' and its rungs, not to {self.model!r}.")
-        return {}
+        reader = getattr(self, "_reader", None)
+        typed = {} if reader is None else reader.kinds
+        asked = (self.model, self._options(), rule)
+        return fit_table(table, *asked, kinds=self.kinds, typed=typed, groups=self.groups)
 
     def _options(self) -> FitOptions:
         own = () if self.callback is None else (self.callback,)
@@ -331,12 +304,6 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
             checkpoint=self.checkpoint,
             random_state=check_random_state(self.random_state),
         )
-
-    @property
-    def _typed_kinds(self) -> dict[str, Any]:
-        """Kinds of columns that follow from the types of a data frame."""
-        reader = getattr(self, "_reader", None)
-        return {} if reader is None else dict(reader.kinds)
 
     @property
     def p_values_(self) -> Any:
@@ -412,45 +379,6 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         They allow for the estimated location and covariance, and do not depend on the batch.
         """
         return super().p_values(X)
-
-    def write_scores(
-        self,
-        X: Any,
-        output: str | Path,
-        *,
-        keys: Sequence[str] = (),
-        overwrite: bool = False,
-    ) -> Path:
-        """Judge rows on disk, streamed, and write the results to a Parquet file.
-
-        Parameters
-        ----------
-        X : path, glob, folder, list of paths, pyarrow Dataset or opened rows
-            New rows.
-        output : path
-            File to write: the keys, or the number of each row, with `eos_score`, `eos_p_value`,
-            `eos_weight` (1 for an average training row) and `eos_is_outlier`. It appears when it is
-            complete, or not at all.
-        keys : sequence of str, optional
-            Columns that identify a row, copied to the output.
-        overwrite : bool, default=False
-            Whether an existing file may be replaced.
-
-        Returns
-        -------
-        Path
-            The file written.
-        """
-        table = open_new(self, X)
-        judge = self._judge
-        statements = {
-            "eos_score": judge.scores,
-            "eos_p_value": judge.p_values,
-            "eos_weight": judge.relative_weights,
-            "eos_is_outlier": judge.is_outlier,
-        }
-        distances = table.map(judge.fit.measure)
-        return distances.write_columns(output, statements, keys, overwrite=overwrite)
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return standardised deviations, one per column, whose squares sum to the distance.

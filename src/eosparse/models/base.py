@@ -97,6 +97,9 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
     is_squared: ClassVar[bool] = False
     """Whether errors are squared distances; α and law then follow from χ² laws."""
 
+    is_one_cloud: ClassVar[bool] = False
+    """Whether good rows are one cloud, so that flagged rows may be groups beside it."""
+
     warms_up: ClassVar[bool] = False
     """Whether to alternate on a part of the rows first, if there are very many."""
 

@@ -135,6 +135,7 @@ class GaussianModel(TableModel[Normal, Moments]):
     copies: float = 1.0
     is_exact_fit: bool = False
 
+    is_one_cloud = True
     warms_up = True
     is_proven = True
     view = staticmethod(np.asarray)  # type: ignore[assignment]  # as stored; θ has shift and scale
