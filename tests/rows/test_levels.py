@@ -97,3 +97,14 @@ def test_weights_count_rows():
     )
     for mine, other in zip(weighted.steps, repeated.steps, strict=True):
         np.testing.assert_allclose(mine, other, atol=0.3)  # the lower of two middle values
+
+
+@given(st.integers(0, 1000))
+def test_a_weight_counts_as_copies(seed):
+    """Also where the median lies between two rows."""
+    rng = np.random.default_rng(seed)
+    z, codes, counts = rng.normal(size=(60, 2)), np.repeat([0.0, 1.0], 30), rng.integers(1, 4, 60)
+    weighted = learn_effects(z, codes[:, None], counts.astype(float))
+    copies = np.repeat(z, counts, axis=0), np.repeat(codes, counts)[:, None]
+    repeated = learn_effects(*copies, np.ones(counts.sum()))
+    np.testing.assert_allclose(weighted.steps[0], repeated.steps[0], atol=1e-12)

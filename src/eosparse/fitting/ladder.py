@@ -145,15 +145,25 @@ class Ladder:
                 found = replace(found, promise=Promise(False, "the alternation ended early"))
             elif not (is_last or self._accepts(found)):
                 continue
-            elif not is_last and any(issubclass(w.category, MaskingWarning) for w in caught):
-                grouped = self._look_for_groups(rungs, failed)
-                if grouped is not None:
-                    return grouped
-                found = replace(found, promise=Promise(False, "a group of rows may be masked"))
+            elif not is_last:
+                is_masked = any(issubclass(w.category, MaskingWarning) for w in caught)
+                if is_masked or self._hides_groups(found):
+                    grouped = self._look_for_groups(rungs, failed)
+                    if grouped is not None:
+                        return grouped
+                if is_masked:
+                    found = replace(found, promise=Promise(False, "a group of rows may be masked"))
             for warning in caught:
                 warn_caller(str(warning.message), warning.category)
             return found
         raise CollapseError("no model of the bulk fits these rows: " + "; ".join(failed) + ".")
+
+    def _hides_groups(self, found: Climb) -> bool:
+        """Whether the rows that one cloud holds show a valley between groups."""
+        if not found.fit.model.is_one_cloud:
+            return False
+        fitted = found.fit.measure(self.sample.values)
+        return self._preparation.shows_groups(~np.asarray(found.judge.is_outlier(fitted)))
 
     def _look_for_groups(self, rungs: tuple[str, ...], failed: list[str]) -> Climb | None:
         """Return groups that one cloud may have masked, if the ladder has such a rung."""

@@ -103,8 +103,9 @@ class _Seen:
 
 def check_law(judge: Judge, sample: Sample) -> TailCheck:
     """Compare the p-values of a sample with those of good rows."""
-    p_values = judge.training_p_values(judge.fit.measure(sample.values))
-    return TailCheck.of(p_values, sample.mass)
+    fitted = judge.fit.measure(sample.values)
+    p_values, flagged = judge.training_p_values(fitted), judge.is_outlier(fitted)
+    return TailCheck.of(p_values, sample.mass, float(p_values.max(where=flagged, initial=0.0)))
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,11 @@ class Preparation:
         if believed is not None:
             values, mass = values[believed], mass[believed]
         return learn_view(values, mass, self.columns, **given)
+
+    def shows_groups(self, held: BoolArray) -> bool:
+        """Whether some rows show groups, with their columns as they are."""
+        part = replace(self.sample, values=self.sample.values[held], mass=self.sample.mass[held])
+        return Preparation(part, self.columns)._shows_groups(self._learn())
 
     def _shows_groups(self, view: TableView) -> bool:
         """Whether some direction shows a valley between two peaks, outliers drawn in."""

@@ -1,13 +1,15 @@
 """May a false-discovery rate be promised? Only if good rows follow the law of the p-values.
 
-P-values of good rows are uniform. Outliers have p-values of about zero, so the rows with p-values
-from 1e-4 to 0.2 are nearly all good ones, and tell how well the law describes its own tail:
+P-values of good rows are uniform, and outliers are flagged, so that the rows with p-values between
+the level of the flags and 0.2 are nearly all good ones. They tell how well the law describes its
+own tail. With ``low`` well above that level,
 
-    their number        E = rows beyond 0.2, times 0.2/0.8
-    mean of log(0.2/p)  E = 1, or a little less, since it is cut off at 1e-4
+    their number        E = rows beyond 0.2, times (0.2 - low)/0.8
+    mean of log(0.2/p)  E = 1, or a little less, since it is cut off at low
 
 Both are compared with what chance allows, and with a tolerance: in a million rows every law is
-rejected. Too few rows in the tail make p-values too large, which breaks no promise.
+rejected. Too few rows in the tail make p-values too large, which breaks no promise; but where
+hardly any row is near the middle, the rows are a ring or groups, and the law describes nothing.
 """
 
 from __future__ import annotations
@@ -18,17 +20,16 @@ import numpy as np
 
 from eosparse.core import FloatArray
 
-# P-values that count as the tail.
-_TAIL, _FAR = 0.2, 1e-4
+# P-values that count as the tail: up to this one, and down to this, or to this many times the level
+# of the flags.
+_TAIL, _FAR, _ABOVE_FLAGS = 0.2, 1e-4, 3.0
 # Standard errors that chance allows before a law is given up, and before it is no more promised.
 _CHANCE, _DOUBT = 3.0, 2.3
 # More rows in the tail by this factor, and a mean larger by this, do no harm.
 _MORE_ROWS, _LARGER_MEAN = 0.1, 0.06
-# Mean and variance of an exponential variable that is cut off at log(0.2 / 1e-4).
-_CUT = float(np.log(_TAIL / _FAR))
-_BEYOND = float(np.exp(-_CUT))
-_MEAN = 1 - _CUT * _BEYOND / (1 - _BEYOND)
-_VARIANCE = 1 - _CUT**2 * _BEYOND / (1 - _BEYOND) ** 2
+# P-values of the rows nearest to the middle, and the part of their expected number that must be
+# there.
+_MIDDLE, _LEAST_MIDDLE = 0.8, 1 / 3
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,15 @@ class TailCheck:
     body : float
         Mass of the rows with p-values above 0.2.
     tail : float
-        Mass of the rows with p-values between 1e-4 and 0.2.
+        Mass of the rows with p-values between `low` and 0.2.
     far : float
         Mass of the rows with smaller p-values.
     logs : float
         Sum of log(0.2/p) over the tail.
+    middle : float
+        Mass of the rows with p-values above 0.8.
+    low : float
+        Where the tail ends.
 
     Examples
     --------
@@ -80,16 +85,21 @@ class TailCheck:
     tail: float
     far: float
     logs: float
+    middle: float
+    low: float = _FAR
 
     @classmethod
-    def of(cls, p_values: FloatArray, mass: FloatArray) -> TailCheck:
-        """Count some rows."""
-        in_tail = (p_values <= _TAIL) & (p_values > _FAR)
+    def of(cls, p_values: FloatArray, mass: FloatArray, flagged_at: float = 0.0) -> TailCheck:
+        """Count some rows; given is the p-value up to which rows are flagged."""
+        low = min(max(_FAR, _ABOVE_FLAGS * flagged_at), _TAIL / 2)
+        in_tail = (p_values <= _TAIL) & (p_values > low)
         return cls(
             body=float(mass[p_values > _TAIL].sum()),
             tail=float(mass[in_tail].sum()),
-            far=float(mass[p_values <= _FAR].sum()),
+            far=float(mass[p_values <= low].sum()),
             logs=float(mass[in_tail] @ np.log(_TAIL / p_values[in_tail])),
+            middle=float(mass[p_values > _MIDDLE].sum()),
+            low=low,
         )
 
     def __add__(self, other: TailCheck) -> TailCheck:
@@ -98,11 +108,9 @@ class TailCheck:
             self.tail + other.tail,
             self.far + other.far,
             self.logs + other.logs,
+            self.middle + other.middle,
+            self.low,
         )
-
-    def scale(self, factor: float) -> TailCheck:
-        """Return the check for rows that count for less or more."""
-        return TailCheck(*(factor * x for x in (self.body, self.tail, self.far, self.logs)))
 
     @property
     def total(self) -> float:
@@ -120,18 +128,26 @@ class TailCheck:
         return self._measure_excess(_CHANCE)
 
     def _measure_excess(self, chance: float) -> float:
-        expected = max(self.body * (_TAIL - _FAR) / (1 - _TAIL), 1.0)
+        expected = max(self.body * (_TAIL - self.low) / (1 - _TAIL), 1.0)
         # The body that the expectation comes from varies too.
         deviation = np.sqrt(expected * (1 + _TAIL / (1 - _TAIL)))
         rows = (self.tail - expected) / (chance * deviation + _MORE_ROWS * expected)
         tail = max(self.tail, 1.0)
-        allowed = chance * np.sqrt(_VARIANCE / tail) + _LARGER_MEAN
-        return float(max(rows, (self.logs / tail - _MEAN) / allowed))
+        mean, variance = _cut_exponential(float(np.log(_TAIL / self.low)))
+        allowed = chance * np.sqrt(variance / tail) + _LARGER_MEAN
+        return float(max(rows, (self.logs / tail - mean) / allowed))
+
+    @property
+    def is_hollow(self) -> bool:
+        """Whether hardly any row is near the middle."""
+        expected = self.body * (1 - _MIDDLE) / (1 - _TAIL)
+        most = self.middle + _CHANCE * float(np.sqrt(max(self.middle, 1.0)))
+        return most < _LEAST_MIDDLE * expected
 
     @property
     def passes(self) -> bool:
         """Whether the rows that may be good follow the law, and are more than half."""
-        return self.excess <= 1.0 and 2 * self.believed > 1.0
+        return self.excess <= 1.0 and 2 * self.believed > 1.0 and not self.is_hollow
 
     @property
     def convinces(self) -> bool:
@@ -143,4 +159,15 @@ class TailCheck:
         """Say in words what is wrong."""
         if 2 * self.believed <= 1.0:
             return f"only {self.believed:.0%} of the rows belong to it"
-        return "too many rows lie far out for it"
+        return (
+            "hardly any row is near its middle"
+            if self.is_hollow
+            else ("too many rows lie far out for it")
+        )
+
+
+def _cut_exponential(cut: float) -> tuple[float, float]:
+    """Return mean and variance of an exponential variable that is cut off."""
+    beyond = float(np.exp(-cut))
+    rest = 1 - beyond
+    return 1 - cut * beyond / rest, 1 - cut**2 * beyond / rest**2

@@ -8,7 +8,8 @@ groups, curves, heaps and ties are all neighbours.
 
 θ are the rows that others are compared with: different rows of a sample, which keeps the cost
 linear in the rows of the table. A row that is itself among them is not compared with itself, so
-that training rows and new rows are judged alike, and rows that occur many times count once.
+that training rows and new rows are judged alike; its own copies are its nearest rows, beside which
+other rows that occur many times count once.
 Distances are taken after the columns' correlation is taken out, shrunk a little, since ties make it
 singular.
 """
@@ -39,9 +40,10 @@ _BLOCK_NUMBERS = 2**22
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Rows that others are compared with, and the log of the mean distance usual around each."""
+    """Rows that others are compared with, their counts, and log distances usual around each."""
 
     rows: FloatArray
+    counts: FloatArray
     usual: FloatArray
 
 
@@ -72,6 +74,8 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         below.
     references : array of shape (n_references, n_features) or None
         Rows that others are compared with, whitened.
+    counts : array of shape (n_references,) or None
+        How often each of them occurs.
     centre, spread : float
         Middle and spread of the errors, from the upper half of the rows; the law.
 
@@ -90,6 +94,7 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     n_neighbours: int = 10
     whitening: FloatArray | None = None
     references: FloatArray | None = None
+    counts: FloatArray | None = None
     centre: float = 0.0
     spread: float = 1.0
 
@@ -97,7 +102,7 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
 
     def errors(self, block: FloatArray, theta: Neighbours) -> FloatArray:
         """Return how much farther away its neighbours are than is usual around there."""
-        distances, found = self._find(self._whiten(block), theta.rows)
+        distances, found = self._find(self._whiten(block), theta.rows, theta.counts)
         errors: FloatArray = _log_mean(distances) - _LOCALITY * theta.usual[found].mean(axis=1)
         return errors
 
@@ -106,11 +111,13 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
             raise ValueError("NeighbourModel needs its reference rows; EOSDetector sets them.")
         return np.asarray(block @ self.whitening)
 
-    def _find(self, white: FloatArray, rows: FloatArray) -> tuple[FloatArray, IntArray]:
+    def _find(
+        self, white: FloatArray, rows: FloatArray, counts: FloatArray
+    ) -> tuple[FloatArray, IntArray]:
         """Return distances and numbers of the nearest reference rows, without the row itself."""
         size = max(_BLOCK_NUMBERS // len(rows), 1)
         parts = [
-            _find_nearest(white[i : i + size], rows, self.n_neighbours)
+            _find_nearest(white[i : i + size], rows, counts, self.n_neighbours)
             for i in range(0, len(white), size)
         ]
         distances, found = zip(*parts, strict=True)
@@ -134,13 +141,18 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         """Return the model with reference rows, whitening and law."""
         if (sample.values == sample.values[0]).all():
             check_rows_differ(sample)
-        rows = np.unique(sample.values, axis=0)
+        rows, numbers = np.unique(sample.values, axis=0, return_inverse=True)
+        counts = np.bincount(numbers.ravel(), sample.mass)
+        # In a table of a few levels all rows occur often; only multiples are a table several times.
+        if np.allclose(counts / sample.copies, np.round(counts / sample.copies)):
+            counts = counts / sample.copies
         whitening = _whiten_columns(rows)
         model = replace(
             self,
             n_neighbours=max(min(self.n_neighbours, (len(rows) - 1) // 2), 1),
             whitening=whitening,
             references=rows @ whitening,
+            counts=counts.astype(np.float64),
         )
         centre, spread = _fit_upper_half(model.errors(rows, model.start()))
         return replace(model, centre=centre, spread=spread)
@@ -148,8 +160,9 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     def start(self) -> Neighbours:
         """Return the reference rows with what is usual around each."""
         assert self.references is not None
-        distances, _ = self._find(self.references, self.references)
-        return Neighbours(self.references, _log_mean(distances))
+        assert self.counts is not None
+        distances, _ = self._find(self.references, self.references, self.counts)
+        return Neighbours(self.references, self.counts, _log_mean(distances))
 
     def start_from(self, rows: Table) -> Neighbours:  # noqa: ARG002  # signature of the base class
         """Return the reference rows: they do not depend on prior weights."""
@@ -169,12 +182,14 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     def deviations(self, block: FloatArray, theta: Neighbours, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the difference from the mean of the nearest rows, in each whitened column."""
         white = self._whiten(block)
-        _, found = self._find(white, theta.rows)
+        _, found = self._find(white, theta.rows, theta.counts)
         return np.asarray(white - theta.rows[found].mean(axis=1))
 
 
-def _find_nearest(white: FloatArray, rows: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """Return the k nearest rows of each row; one that is equal to it is not counted."""
+def _find_nearest(
+    white: FloatArray, rows: FloatArray, counts: FloatArray, k: int
+) -> tuple[FloatArray, IntArray]:
+    """Return the k nearest rows of each row: its own copies, if any, and then others."""
     n_found = min(k + 1, len(rows))
     rough = np.einsum("ij,ij->i", rows, rows) - 2 * (white @ rows.T)  # less each row's own square
     found = np.argpartition(rough, n_found - 1, axis=1)[:, :n_found]
@@ -183,10 +198,12 @@ def _find_nearest(white: FloatArray, rows: FloatArray, k: int) -> tuple[FloatArr
     order = np.argsort(squares, axis=1, kind="stable")
     found = np.take_along_axis(found, order, axis=1)
     distances = np.sqrt(np.take_along_axis(squares, order, axis=1))
-    is_itself = distances[:, :1] == 0
-    first = is_itself.astype(np.intp) + np.arange(max(n_found - 1, 1))
-    first = np.minimum(first, n_found - 1)
-    return np.take_along_axis(distances, first, axis=1), np.take_along_axis(found, first, axis=1)
+    is_itself = distances[:, 0] == 0
+    copies = np.where(is_itself, np.maximum(counts[found[:, 0]] - 1, 0), 0).astype(np.intp)
+    # Places among the rows found: copies of itself, then the others.
+    places = np.arange(max(n_found - 1, 1)) - copies[:, None]
+    places = np.where(places < 0, 0, np.minimum(places + is_itself[:, None], n_found - 1))
+    return np.take_along_axis(distances, places, axis=1), np.take_along_axis(found, places, axis=1)
 
 
 def _log_mean(distances: FloatArray) -> FloatArray:

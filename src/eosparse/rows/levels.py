@@ -130,10 +130,16 @@ def _sweep(left: FloatArray, codes: FloatArray, levels: FloatArray, mass: FloatA
 
 
 def _compute_median(values: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return the median of each column: for rows that count alike, the usual one."""
+    """Return the median of each column; between two values if half of the mass lies below."""
     if not len(values) or (mass == mass[0]).all():
         return np.asarray(np.median(values, axis=0))
-    return np.asarray(weighted_quantiles(values, mass, (0.5,))[0])
+    order = np.argsort(values, axis=0, kind="stable")
+    held, half = np.cumsum(mass[order], axis=0), mass.sum() / 2
+    # Sums of fractions reach the half up to rounding.
+    places = [np.sum(held < half * (1 + sign * 1e-12), axis=0) for sign in (-1, 1)]
+    ranked = np.take_along_axis(values, order, axis=0)
+    lower, upper = (np.take_along_axis(ranked, place[None], axis=0)[0] for place in places)
+    return np.asarray((lower + upper) / 2)
 
 
 @dataclass(frozen=True)
