@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from eosparse.core import BoolArray, CollapseError
+from eosparse.core import BoolArray, CollapseError, FloatArray
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.options import FitOptions
 from eosparse.inference import TailCheck
 from eosparse.models import (
+    Fit,
     GaussianModel,
     MixtureModel,
     NeighbourModel,
@@ -94,6 +95,7 @@ class _Seen:
     prepared: Prepared
     check: TailCheck
     believed: BoolArray
+    fit: Fit[Any]
 
     @property
     def misfit(self) -> float:
@@ -136,7 +138,8 @@ class Preparation:
         bent = self._margins
         if bent is not None and bent.view is not None and not bent.view.margins.are_lines:
             views.append(bent.view)
-        views = [view for view in views if self._shows_groups(view)]
+        values, mass = self.sample.values, self.sample.mass
+        views = [view for view in views if self._show_groups(view(values), mass)]
         if not views:
             return None
         n_numbers = len(views[0].places)
@@ -148,7 +151,7 @@ class Preparation:
                 seen = self._fit_sample(prepared, _GROUP_SAMPLE)
                 if seen is None or seen.check.excess > max(_CLOSER * before, 1.0):
                     break
-                if seen.check.passes:
+                if seen.check.passes and not self._holds_groups(seen):
                     return prepared
                 before = seen.check.excess
         return None
@@ -170,15 +173,26 @@ class Preparation:
             values, mass = values[believed], mass[believed]
         return learn_view(values, mass, self.columns, **given)
 
+    def _holds_groups(self, seen: _Seen) -> bool:
+        """Whether a group of a mixture shows groups itself."""
+        view = seen.prepared.view
+        assert view is not None
+        rows = view(self.sample.values)
+        chosen = seen.fit.result.theta.log_densities(rows).argmax(axis=1)
+        return any(
+            self._show_groups(rows[chosen == k], self.sample.mass[chosen == k])
+            for k in range(seen.prepared.n_groups)
+        )
+
     def shows_groups(self, held: BoolArray) -> bool:
         """Whether some rows show groups, with their columns as they are."""
-        part = replace(self.sample, values=self.sample.values[held], mass=self.sample.mass[held])
-        return Preparation(part, self.columns)._shows_groups(self._learn())
+        rows = self._learn()(self.sample.values[held])
+        return self._show_groups(rows, self.sample.mass[held])
 
-    def _shows_groups(self, view: TableView) -> bool:
+    @staticmethod
+    def _show_groups(rows: FloatArray, mass: FloatArray) -> bool:
         """Whether some direction shows a valley between two peaks, outliers drawn in."""
-        drawn_in = np.clip(view(self.sample.values), -_REACH, _REACH)
-        return shows_groups(drawn_in, self.sample.mass)
+        return shows_groups(np.clip(rows, -_REACH, _REACH), mass)
 
     @cached_property
     def _margins(self) -> Prepared | None:
@@ -221,4 +235,4 @@ class Preparation:
             return None
         judge = find_judge(fit, rows.map(fit.measure), Rule("fdr", 0.01))
         p_values = judge.training_p_values(fit.measure(sample.values))
-        return _Seen(prepared, check_law(judge, sample), p_values > _BELIEVED)
+        return _Seen(prepared, check_law(judge, sample), p_values > _BELIEVED, fit)

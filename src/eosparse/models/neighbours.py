@@ -142,7 +142,7 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         if (sample.values == sample.values[0]).all():
             check_rows_differ(sample)
         rows, numbers = np.unique(sample.values, axis=0, return_inverse=True)
-        counts = np.bincount(numbers.ravel(), sample.mass)
+        counts = np.bincount(numbers.ravel(), sample.mass).astype(np.float64)
         # In a table of a few levels all rows occur often; only multiples are a table several times.
         if np.allclose(counts / sample.copies, np.round(counts / sample.copies)):
             counts = counts / sample.copies
@@ -152,7 +152,7 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
             n_neighbours=max(min(self.n_neighbours, (len(rows) - 1) // 2), 1),
             whitening=whitening,
             references=rows @ whitening,
-            counts=counts.astype(np.float64),
+            counts=counts,
         )
         centre, spread = _fit_upper_half(model.errors(rows, model.start()))
         return replace(model, centre=centre, spread=spread)
