@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::eosparse.MaskingWarning")
 
 
 def draw_t5_copula(rng):
-    mixed = rng.normal(size=(1500, 4)) @ np.linalg.cholesky(0.5 + 0.5 * np.eye(4)).T
+    mixed = rng.normal(size=(3000, 4)) @ np.linalg.cholesky(0.5 + 0.5 * np.eye(4)).T
     return student.ppf(norm.cdf(mixed), 5)
 
 

@@ -1,5 +1,7 @@
 """Local distances: what they depend on, and what not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,11 +9,13 @@ from hypothesis import strategies as st
 
 from eosparse import EOSDetector
 from eosparse.models import NeighbourModel, neighbours
-from eosparse.rows import MemoryRows, take_sample
+from eosparse.rows import MemoryRows, count_copies, take_sample
 
 
 def complete(X, mass=None, **options):
-    model = NeighbourModel(**options).complete(take_sample(MemoryRows(X, mass), 4000))
+    rows = MemoryRows(X, mass)
+    sample = replace(take_sample(rows, 4000), copies=count_copies(rows))
+    model = NeighbourModel(**options).complete(sample)
     return model, model.start()
 
 

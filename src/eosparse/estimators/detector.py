@@ -145,12 +145,10 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
         The objective at the solution.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective after each accepted pass, never rising.
-    n_iter_ : int
-        Number of passes over the rows.
+    n_iter_, status_
+        Number of passes over the rows, and how the alternation ended.
     effective_sample_size_ : float
         Kish's effective number of rows, ``1 / Σ w²``.
-    status_ : Status
-        How the alternation ended.
     n_features_in_, feature_names_in_
         Number of columns, and their names, if the input has names that are all strings.
 

@@ -70,6 +70,10 @@ _COMBINATION_LEVEL = 0.01
 _ROWS_OF_TAILS = 2500
 # Groups that hold a larger share together are no mere mistakes.
 _LARGE_SHARE = 0.05
+# Expectation-maximisation creeps where groups touch: as for `EOSGaussianMixture`.
+_TOL_OF_GROUPS = 1e-9
+# Of the rows, those beyond bent margins.
+_MOST_BEYOND = 0.25
 
 
 @dataclass(frozen=True)
@@ -184,8 +188,14 @@ class Ladder:
         return not any(group.is_outlier for group in found.groups)
 
     def _is_doubtful(self, found: Climb) -> bool:
-        """Whether many rows would be flagged without a promise, and not because of a group."""
-        if found.promise or found.check.far <= _LARGE_SHARE * found.check.total:
+        """Whether many rows would be flagged without a promise, and not because of a group.
+
+        Margins that leave out so many rows are margins of a part of the table.
+        """
+        share = found.check.far / found.check.total
+        if found.rung == "margins" and share > _MOST_BEYOND:
+            return True
+        if found.promise or share <= _LARGE_SHARE:
             return False
         return self._is_wide or not any(group.is_outlier for group in found.groups)
 
@@ -246,6 +256,8 @@ class Ladder:
         options = self.options
         if options.checkpoint is not None and rung != RUNGS[0]:  # a problem of its own
             options = replace(options, checkpoint=f"{options.checkpoint}.{rung}")
+        if rung == "groups":
+            options = replace(options, tol=max(options.tol, _TOL_OF_GROUPS))
         fit = fit_model(self.table, prepared.model, options, seen_as=prepared.view)
         fit = self._look_for_combinations(fit)
         if rung != "local":  # where levels are coordinates

@@ -18,6 +18,8 @@ _SIGNIFICANT = 4.0
 _FEWEST_ROWS = 25
 # Parts of the range in which rows are counted: wide enough for a few dozen rows each.
 _N_PARTS = 12
+# A valley holds less than this part of the lower peak: rounded numbers fill parts unevenly.
+_DEPTH = 0.6
 # Distances that differ by less, relatively, are those of equal rows.
 _EQUAL = 1e-9
 
@@ -92,7 +94,8 @@ def _dips(projection: FloatArray, mass: FloatArray) -> bool:
     left = np.maximum.accumulate(counts)
     right = np.maximum.accumulate(counts[::-1])[::-1]
     peak = np.minimum(left, right)
-    return bool((peak - counts > _SIGNIFICANT * np.sqrt(peak + counts)).any())
+    is_deep = counts < _DEPTH * peak
+    return bool((is_deep & (peak - counts > _SIGNIFICANT * np.sqrt(peak + counts))).any())
 
 
 def _halve(values: FloatArray, mass: FloatArray) -> BoolArray:

@@ -20,8 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial import cKDTree
 
-from eosparse.core import FloatArray, IntArray, Result
+from eosparse.core import FloatArray, Foresight, IntArray, Result
 from eosparse.inference import Pull, UpperNormal
 from eosparse.models.base import Attempt, Request, TableModel
 from eosparse.rows import Sample, Table, check_rows_differ
@@ -34,6 +35,8 @@ _LOCALITY = 2 / 3
 _TIE = 0.01
 # Of the correlation matrix, towards the identity; columns beyond three deviations are drawn in.
 _SHRINKAGE, _REACH = 0.05, 3.0
+# Up to this many columns a tree of the rows is faster than all distances.
+_FEW_COLUMNS = 8
 # Numbers of a matrix of distances that fit the cache of a processor, about.
 _BLOCK_NUMBERS = 2**22
 
@@ -131,6 +134,10 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         """Return θ."""
         return statistics.theta
 
+    def foresee(self, before: Neighbours, after: Neighbours, alpha: float) -> Foresight[Neighbours]:  # noqa: ARG002  # signature of the base class
+        """Return that a second pass would change nothing."""
+        return Foresight(0.0, None)
+
     # What is left open
 
     def sample_size(self, table: Table) -> int:  # noqa: ARG002  # signature of the base class
@@ -191,19 +198,29 @@ def _find_nearest(
 ) -> tuple[FloatArray, IntArray]:
     """Return the k nearest rows of each row: its own copies, if any, and then others."""
     n_found = min(k + 1, len(rows))
-    rough = np.einsum("ij,ij->i", rows, rows) - 2 * (white @ rows.T)  # less each row's own square
-    found = np.argpartition(rough, n_found - 1, axis=1)[:, :n_found]
-    # Squares of differences, for equal rows have distance zero there, and not to rounding.
-    squares = np.square(white[:, None, :] - rows[found]).sum(axis=2)
-    order = np.argsort(squares, axis=1, kind="stable")
-    found = np.take_along_axis(found, order, axis=1)
-    distances = np.sqrt(np.take_along_axis(squares, order, axis=1))
+    search = _search_tree if rows.shape[1] <= _FEW_COLUMNS else _search_all
+    distances, found = search(white, rows, n_found)
     is_itself = distances[:, 0] == 0
     copies = np.where(is_itself, np.maximum(counts[found[:, 0]] - 1, 0), 0).astype(np.intp)
     # Places among the rows found: copies of itself, then the others.
     places = np.arange(max(n_found - 1, 1)) - copies[:, None]
     places = np.where(places < 0, 0, np.minimum(places + is_itself[:, None], n_found - 1))
     return np.take_along_axis(distances, places, axis=1), np.take_along_axis(found, places, axis=1)
+
+
+def _search_tree(white: FloatArray, rows: FloatArray, n_found: int) -> tuple[FloatArray, IntArray]:
+    distances, found = (np.asarray(part) for part in cKDTree(rows).query(white, n_found))
+    return distances.reshape(len(white), -1), found.reshape(len(white), -1)
+
+
+def _search_all(white: FloatArray, rows: FloatArray, n_found: int) -> tuple[FloatArray, IntArray]:
+    rough = np.einsum("ij,ij->i", rows, rows) - 2 * (white @ rows.T)  # less each row's own square
+    found = np.argpartition(rough, n_found - 1, axis=1)[:, :n_found]
+    # Squares of differences, for equal rows have distance zero there, and not to rounding.
+    squares = np.square(white[:, None, :] - rows[found]).sum(axis=2)
+    order = np.argsort(squares, axis=1, kind="stable")
+    distances = np.sqrt(np.take_along_axis(squares, order, axis=1))
+    return distances, np.take_along_axis(found, order, axis=1)
 
 
 def _log_mean(distances: FloatArray) -> FloatArray:

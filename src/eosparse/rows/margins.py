@@ -28,7 +28,7 @@ _N_LEVELS = 48
 _ROWS_LEFT_OUT, _LEAST_LEFT_OUT, _MOST_LEFT_OUT = 10.0, 0.005, 0.03
 # Of normal samples of any size, one in twenty gains this much misfit by another family. Margins are
 # asked for where one Gaussian does not describe the rows, so that more evidence is not needed.
-SIGNIFICANT_GAIN = 0.7
+SIGNIFICANT_GAIN = 0.8
 # Another family has to explain most of what a line leaves: two groups are not a curved column.
 _EXPLAINED = 0.5
 # A grid of this many values of each free number is refined this often, each time to a third.
