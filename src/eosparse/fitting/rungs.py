@@ -54,6 +54,8 @@ _MOST_GROUPS, _GROUP_SAMPLE = 5, 1000
 _CLOSER = 0.7
 # Rows are drawn in to this many deviations where a valley between groups is looked for.
 _REACH = 4.0
+# Rows belong to one group with at least this chance, all but this share of them.
+_CLEAR, _MOST_UNCLEAR = 0.9, 0.02
 # A group needs this many rows per column.
 _GROUP_ROWS_PER_COLUMN = 10
 _SAMPLE_OPTIONS = FitOptions(tol=1e-6, max_iter=200)
@@ -151,7 +153,7 @@ class Preparation:
                 seen = self._fit_sample(prepared, _GROUP_SAMPLE)
                 if seen is None or seen.check.excess > max(_CLOSER * before, 1.0):
                     break
-                if seen.check.passes and not self._holds_groups(seen):
+                if seen.check.passes and self._are_apart(seen):
                     return prepared
                 before = seen.check.excess
         return None
@@ -173,13 +175,16 @@ class Preparation:
             values, mass = values[believed], mass[believed]
         return learn_view(values, mass, self.columns, **given)
 
-    def _holds_groups(self, seen: _Seen) -> bool:
-        """Whether a group of a mixture shows groups itself."""
+    def _are_apart(self, seen: _Seen) -> bool:
+        """Whether groups are separate, and none shows groups itself: no ring or square in parts."""
         view = seen.prepared.view
         assert view is not None
         rows = view(self.sample.values)
-        chosen = seen.fit.result.theta.log_densities(rows).argmax(axis=1)
-        return any(
+        chances = seen.fit.result.theta.responsibilities(rows)
+        if (chances.max(axis=1) < _CLEAR).mean() > _MOST_UNCLEAR:
+            return False
+        chosen = chances.argmax(axis=1)
+        return not any(
             self._show_groups(rows[chosen == k], self.sample.mass[chosen == k])
             for k in range(seen.prepared.n_groups)
         )
