@@ -154,9 +154,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
 
     Notes
     -----
-    The false-discovery rate is promised if the p-values of the rows that belong, those between 1e-4
-    and 0.2, are spread as the law of the model says, and no group of flagged rows holds more than
-    5 % of the table. Local distances follow no law, and never promise a rate. A promise is about
+    The false-discovery rate is promised if p-values between those of flagged rows and 0.2 are
+    spread as the law of the model says, and no group of flagged rows holds more than 5 % of the
+    table. Local distances follow no law, and never promise a rate. A promise is about
     false alarms, not about outliers that are missed. The guide on verdicts has examples.
 
     `predict` applies the cut-off of the training rows to any row, so that ``fit(X).predict(X)``
