@@ -139,7 +139,7 @@ class TestMasking:
             rng = np.random.default_rng(seed)
             X = rng.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], 1000)
             X[:400] = rng.uniform(1, 6, (400, 2))
-            detector, categories = fit_noting(X)
+            detector, categories = fit_noting(X, model="gaussian")
             gross = np.einsum("ij,ij->i", X @ np.linalg.inv([[1, 0.7], [0.7, 1]]), X) > 18.4
             assert (
                 MaskingWarning in categories or detector.is_outlier_[:400][gross[:400]].mean() > 0.8

@@ -70,8 +70,8 @@ _COMBINATION_LEVEL = 0.01
 _ROWS_OF_TAILS = 2500
 # Groups that hold a larger share together are no mere mistakes.
 _LARGE_SHARE = 0.05
-# Expectation-maximisation creeps where groups touch: as for `EOSGaussianMixture`.
-_TOL_OF_GROUPS = 1e-9
+# Expectation-maximisation creeps where groups touch.
+_TOL_OF_GROUPS = 1e-11
 # Of the rows, those beyond bent margins.
 _MOST_BEYOND = 0.25
 
@@ -147,7 +147,7 @@ class Ladder:
                 continue
             if found.fit.result.status is not Status.CONVERGED:  # no evidence against the rung
                 found = replace(found, promise=Promise(False, "the alternation ended early"))
-            elif not (is_last or self._accepts(found)):
+            elif not (is_last or self._accepts(found) or self._is_masked_wide(caught)):
                 continue
             elif not is_last:
                 is_masked = any(issubclass(w.category, MaskingWarning) for w in caught)
@@ -161,6 +161,10 @@ class Ladder:
                 warn_caller(str(warning.message), warning.category)
             return found
         raise CollapseError("no model of the bulk fits these rows: " + "; ".join(failed) + ".")
+
+    def _is_masked_wide(self, caught: list[warnings.WarningMessage]) -> bool:
+        """Whether one Gaussian has few rows per column, and warns: local distances see no more."""
+        return self._is_wide and any(issubclass(w.category, MaskingWarning) for w in caught)
 
     def _hides_groups(self, found: Climb) -> bool:
         """Whether the rows that one cloud holds show a valley between groups."""

@@ -18,6 +18,8 @@ _SIGNIFICANT = 4.0
 _FEWEST_ROWS = 25
 # Parts of the range in which rows are counted: wide enough for a few dozen rows each.
 _N_PARTS = 12
+# Parts hold several values each: between rounded numbers there is nothing.
+_VALUES_PER_PART = 4
 # A valley holds less than this part of the lower peak: rounded numbers fill parts unevenly.
 _DEPTH = 0.6
 # Distances that differ by less, relatively, are those of equal rows.
@@ -89,7 +91,8 @@ def shows_groups(values: FloatArray, mass: FloatArray) -> bool:
 def _dips(projection: FloatArray, mass: FloatArray) -> bool:
     """Whether some part of the range holds significantly fewer rows than parts on either side."""
     low, high = np.quantile(projection, (0.02, 0.98)).tolist()
-    edges = np.linspace(low, high, _N_PARTS + 1)
+    n_values = len(np.unique(np.round(projection, 9)))
+    edges = np.linspace(low, high, min(_N_PARTS, max(n_values // _VALUES_PER_PART, 1)) + 1)
     counts = np.histogram(projection, edges, weights=mass)[0]
     left = np.maximum.accumulate(counts)
     right = np.maximum.accumulate(counts[::-1])[::-1]
