@@ -16,8 +16,8 @@ from eosparse.models.directions import odd_projections, split_in_two, whiten_row
 _SIGNIFICANT = 4.0
 # Fewer rows in each half show nothing.
 _FEWEST_ROWS = 25
-# Parts of the range in which rows are counted: wide enough for a few dozen rows each.
-_N_PARTS = 12
+# Parts of the range in which rows are counted, wide enough for a dozen rows each.
+_N_PARTS, _ROWS_PER_PART = 12, 12
 # Parts hold several values each: between rounded numbers there is nothing.
 _VALUES_PER_PART = 4
 # A valley holds less than this part of the lower peak: rounded numbers fill parts unevenly.
@@ -92,7 +92,8 @@ def _dips(projection: FloatArray, mass: FloatArray) -> bool:
     """Whether some part of the range holds significantly fewer rows than parts on either side."""
     low, high = np.quantile(projection, (0.02, 0.98)).tolist()
     n_values = len(np.unique(np.round(projection, 9)))
-    edges = np.linspace(low, high, min(_N_PARTS, max(n_values // _VALUES_PER_PART, 1)) + 1)
+    n_parts = min(_N_PARTS, n_values // _VALUES_PER_PART, len(projection) // _ROWS_PER_PART)
+    edges = np.linspace(low, high, max(n_parts, 1) + 1)
     counts = np.histogram(projection, edges, weights=mass)[0]
     left = np.maximum.accumulate(counts)
     right = np.maximum.accumulate(counts[::-1])[::-1]
