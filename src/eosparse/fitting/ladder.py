@@ -229,8 +229,8 @@ class Ladder:
         }
         try:
             prepared = prepare[rung]()
-            if prepared is None and is_last:  # asked for by name
-                prepared = self._preparation.insist(rung)
+            if prepared is None and is_last and rung == "groups":  # asked for by name
+                prepared = self._preparation.insist_on_groups()
             if prepared is None:
                 failed.append(_NOT_FOUND[rung])
                 return None

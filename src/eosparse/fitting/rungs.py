@@ -158,11 +158,9 @@ class Preparation:
                 before = seen.check.excess
         return None
 
-    def insist(self, rung: str) -> Prepared:
-        """Return a rung that was asked for, although the rows do not need it."""
-        n_groups = 2 if rung == "groups" else 1
-        model = MixtureModel(n_groups) if rung == "groups" else GaussianModel()
-        return Prepared(model, self._learn(), n_groups)
+    def insist_on_groups(self) -> Prepared:
+        """Return two groups, which were asked for, although the rows show none."""
+        return Prepared(MixtureModel(2), self._learn(), 2)
 
     def prepare_local(self) -> Prepared:
         view = self._learn(bends=len(self.columns) <= _MOST_BENT, is_local=True)
