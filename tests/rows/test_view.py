@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from eosparse.rows import Kind, learn_view, recognise_kinds
+from eosparse.rows import Kind, MemoryRows, learn_view, recognise_kinds, take_sample
 
 NAMES = ["sex", "height", "income", "rain", "unit"]
 
