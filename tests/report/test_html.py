@@ -146,9 +146,9 @@ def test_groups_are_listed(tmp_path):
     assert re.search(r'<td class="number">300</td><td class="number">30.0%</td><td>outliers', text)
     assert "--groups kinds" in text
     assert len(data_of(text)["flagged"]) == 300
-    assert re.search(r"<bdi>x0 1[12]\.?\d*, x1 ", text)
+    assert re.search(r"<bdi>x0 = 1[12]\.?\d*, x1 = ", text)
     hidden = report_of(frame, tmp_path, "--embed", "none")
-    assert not re.search(r"<bdi>x0 1[12]", hidden)
+    assert not re.search(r"<bdi>x0 = ", hidden)
 
 
 def test_labels_report(frame, tmp_path):
