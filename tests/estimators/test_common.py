@@ -18,6 +18,8 @@ from eosparse import (
 from eosparse.models import GaussianModel
 
 
+# A thousand checks visit the same lines: counting them takes more time than the checks.
+@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
     [

@@ -154,7 +154,11 @@ def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps | None:
     mass = _count_represented(scored.is_outlier, used)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a path ends when the weights collapse
-        path = detector.path(cells.take(used), sample_weight=mass if is_of_sample else None)
+        path = (
+            detector.path(cells.take(used), sample_weight=mass)
+            if is_of_sample
+            else detector._path_of_training(cells.frame)
+        )
     n_flagged = np.where(path.n_flagged < 0, -1, np.round(path.is_outlier @ mass))
     chosen = int(np.argmin(np.abs(np.log(path.alphas / detector.alpha_))))
     difference = abs(n_flagged[chosen] - np.count_nonzero(scored.is_outlier))
