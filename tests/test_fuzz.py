@@ -11,7 +11,7 @@ from benchmarks.fuzz.subtables import TWISTS, read_tables, twist
 
 from eosparse.comparison.data_folder import DataFolder
 
-# Lines that many fits visit: counting them takes more time than the fits.
+# Many fits of the same lines: counting these takes as long as the fits.
 pytestmark = pytest.mark.no_cover
 NAMES = list(ESTIMATORS)
 N_OF_REAL_TABLES = 24

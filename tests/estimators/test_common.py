@@ -18,7 +18,7 @@ from eosparse import (
 from eosparse.models import GaussianModel
 
 
-# A thousand checks visit the same lines: counting them takes more time than the checks.
+# A thousand checks of the same lines: counting these takes as long as the checks.
 @pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(

@@ -92,6 +92,7 @@ def test_order_of_rows_changes_nothing(fitted, spoilt):
     np.testing.assert_allclose(shuffled.weights_, fitted.weights_[order], rtol=1e-5, atol=1e-10)
 
 
+@pytest.mark.no_cover  # many fits of the same lines
 @pytest.mark.parametrize("shape", [(20, 2), (100, 5), (200, 20), (500, 50)])
 def test_clean_rows_are_flagged_at_the_level(shape):
     """A quick form of the benchmark: 1 % of clean rows, seen or new, at level .01."""
@@ -108,6 +109,7 @@ def test_clean_rows_are_flagged_at_the_level(shape):
     assert abs(np.mean(new) - 0.01) < 0.003 + noise
 
 
+@pytest.mark.no_cover  # many fits of the same lines
 def test_false_discoveries_keep_their_promise():
     false = []
     for seed in range(40):

@@ -105,6 +105,7 @@ class TestMasking:
         X = rng.standard_normal((900, n_features)) + np.repeat(centres, 900 // n_groups, axis=0)
         assert MaskingWarning in fit_noting(X, model="gaussian")[1]
 
+    @pytest.mark.no_cover  # many fits of the same lines
     def test_clean_tables_are_left_alone(self):
         """Neither unmasked nor warned of: the share below 1 % is that of clean rows."""
         below = []
@@ -252,6 +253,7 @@ class TestTies:
 
 
 class TestWideTables:
+    @pytest.mark.no_cover  # many fits of the same lines
     @pytest.mark.parametrize("shape", [(60, 30), (100, 300), (100, 4000), (200, 1000)])
     @pytest.mark.parametrize("n_factors", [0, 5])
     def test_clean_rows_are_kept_and_calibrated(self, shape, n_factors):
