@@ -82,7 +82,7 @@ def test_json_cannot_leave_its_element():
 
 def test_a_large_table_makes_a_small_file(tmp_path):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(100_000, 8)), columns=[f"column {i}" for i in range(8)])
+    frame = pd.DataFrame(rng.normal(size=(25_000, 8)), columns=[f"column {i}" for i in range(8)])
     frame.iloc[:8000] += 9
     frame = frame.round(3)
     text = report_of(frame, tmp_path)
@@ -163,8 +163,8 @@ def test_labels_report(frame, tmp_path):
 
 def test_the_path_of_the_rows_shown_is_that_of_all_rows(monkeypatch):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(20_000, 4)), columns=list("abcd"))
-    frame.iloc[:400] += rng.normal(0, 6, (400, 4))
+    frame = pd.DataFrame(rng.normal(size=(10_000, 4)), columns=list("abcd"))
+    frame.iloc[:200] += rng.normal(0, 6, (200, 4))
     columns = recognise_columns(frame)
     cells = take_cells(frame, columns)
     detector = EOSDetector().fit(frame)
