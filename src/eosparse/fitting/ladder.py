@@ -324,7 +324,7 @@ class Ladder:
 
     @cached_property
     def _preparation(self) -> Preparation:
-        return Preparation(self.sample, self.columns)
+        return Preparation(self.sample, self.columns, self.groups_are_outliers)
 
     @property
     def _is_wide(self) -> bool:
