@@ -465,11 +465,3 @@ def test_a_group_does_not_hide_in_few_rows_per_column():
         )
         found.append(EOSDetector().fit(X).is_outlier_[is_outlier].mean())
     assert np.mean(found) > 0.8
-
-
-def test_the_path_of_training_rows_needs_no_second_search(fitted, spoilt, monkeypatch):
-    expected = fitted.path(spoilt.X)
-    monkeypatch.setattr(EOSDetector, "_climb", None)
-    path = fitted._path_of_training(spoilt.X)
-    np.testing.assert_array_equal(path.alphas, expected.alphas)
-    np.testing.assert_array_equal(path.is_outlier, expected.is_outlier)

@@ -161,6 +161,16 @@ def test_labels_report(frame, tmp_path):
     assert "balanced accuracy" in text
 
 
+def test_the_path_of_training_rows_needs_no_second_search(frame, monkeypatch):
+    numbers = frame[["a", "b", "c"]]
+    detector = EOSDetector().fit(numbers)
+    expected = detector.path(numbers)
+    monkeypatch.setattr(EOSDetector, "_climb", None)
+    path = outlier_map.follow_training(detector, numbers)
+    np.testing.assert_array_equal(path.alphas, expected.alphas)
+    np.testing.assert_array_equal(path.is_outlier, expected.is_outlier)
+
+
 def test_the_path_of_the_rows_shown_is_that_of_all_rows(monkeypatch):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(10_000, 4)), columns=list("abcd"))

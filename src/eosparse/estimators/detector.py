@@ -443,12 +443,6 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
         fit = scratch._climb(table, rule).fit
         return follow_path(fit, table, rule, alphas, tol=self.tol, max_iter=self.max_iter)
 
-    def _path_of_training(self, X: Any) -> AlphaPath:
-        """Return the path of the rows it was fitted to, without a second search."""
-        rule = Rule.choose(self.fdr, self.level, self.weight_cut, self.contamination)
-        table, fit = open_training(clone(self), X, None), self._judge.fit
-        return follow_path(fit, table, rule, None, tol=self.tol, max_iter=self.max_iter)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
