@@ -94,7 +94,7 @@ def test_views_can_be_saved(people):
     np.testing.assert_array_equal(again(people), view(people))
 
 
-def test_a_sample_look_through_a_view_keeps_names_and_table_together():
+def test_a_sample_seen_through_a_view_keeps_names_and_table_together():
     rng = np.random.default_rng(0)
     sex = rng.integers(0, 2, 300).astype(float)
     X = np.column_stack([sex, rng.normal(size=(300, 2))])
