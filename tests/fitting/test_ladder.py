@@ -323,3 +323,13 @@ def test_a_tenth_of_a_small_table_is_not_flagged_for_a_tail(seed):
     X = rng.normal(size=(250, 3)) * np.where(rng.random((250, 1)) < 0.15, 4, 1)
     detector = EOSDetector().fit(X)
     assert not (detector.is_outlier_.mean() > 0.05 and detector.promise_)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_tail_of_a_skewed_column_is_no_outlier_of_one_gaussian(seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=(300, 2)), np.exp(rng.normal(size=300))])
+    X[:3, 0] = [60, -70, 80]
+    detector = EOSDetector().fit(X)
+    assert detector.rung_ == "margins"
+    assert np.flatnonzero(detector.is_outlier_).tolist() == [0, 1, 2]
