@@ -20,6 +20,7 @@ from eosparse.models.lengths import (
     drop_rounding,
     lengths,
     nearest_half,
+    own_rounding,
     spatial_median,
     squared_norms,
 )
@@ -102,7 +103,8 @@ class SubspaceModel(TableModel[Plane, Moments]):
         if self.column_rounding is not None:
             share_off = 1.0 - np.square(theta.components).sum(axis=0)
             explained = float(self.column_rounding @ np.maximum(share_off, 0.0))
-        return drop_rounding(errors, max(self.rounding, explained))
+        own = own_rounding(squared_norms(block - theta.location))
+        return drop_rounding(errors, np.maximum(own, max(self.rounding, explained)))
 
     def statistics(
         self,
