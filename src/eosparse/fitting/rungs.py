@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -164,20 +164,26 @@ class Preparation:
 
     def prepare_local(self) -> Prepared:
         view = self._learn(bends=len(self.columns) <= _MOST_BENT, is_local=True)
-        if not len(view.places):
-            check_rows_differ(self.sample)
-            kinds = ", ".join(f"{column.name!r} ({column.why})" for column in self.columns[:8])
-            raise ValueError(
-                f"X has no column of numbers: {kinds}. Add one, or say which column holds numbers "
-                "with kinds={'name': 'levels'}."
-            )
         return Prepared(NeighbourModel(), view)
 
     def _learn(self, believed: BoolArray | None = None, **given: Any) -> TableView:
         values, mass = self.sample.values, self.sample.mass
         if believed is not None:
             values, mass = values[believed], mass[believed]
-        return learn_view(values, mass, self.columns, **given)
+        view = learn_view(values, mass, self.columns, **given)
+        if not len(view.places):
+            self._refuse_columns(is_local=given.get("is_local", False))
+        return view
+
+    def _refuse_columns(self, *, is_local: bool) -> NoReturn:
+        """Raise, since no column is a coordinate; local distances also take levels as such."""
+        check_rows_differ(self.sample)
+        kinds = ", ".join(f"{column.name!r} ({column.why})" for column in self.columns[:8])
+        kind, other = ("levels", "") if is_local else ("number", ", or use model='local'")
+        raise ValueError(
+            f"X has no column of numbers: {kinds}. Add one, or say which column holds numbers "
+            f"with kinds={{'name': {kind!r}}}{other}."
+        )
 
     def _are_apart(self, seen: _Seen) -> bool:
         """Whether groups are separate, and none shows groups itself: no ring or square in parts."""

@@ -33,6 +33,8 @@ _MOST_REFERENCES = 4000
 _LOCALITY = 2 / 3
 # Distances much smaller than this, in standard deviations, are ties.
 _TIE = 0.01
+# Relative differences of distances that are rounding, and distances that are.
+_SAME = 1e-9
 # Of the correlation matrix, towards the identity; columns beyond three deviations are drawn in.
 _SHRINKAGE, _REACH = 0.05, 3.0
 # Up to this many columns a tree of the rows is faster than all distances.
@@ -48,6 +50,24 @@ class Neighbours:
     rows: FloatArray
     counts: FloatArray
     usual: FloatArray
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """Distances and numbers of the reference rows nearest to each row, and the share of each."""
+
+    distances: FloatArray
+    found: IntArray
+    shares: FloatArray
+
+    @property
+    def log_distances(self) -> FloatArray:
+        """Log of the mean distance."""
+        return np.asarray(np.log((self.shares * self.distances).sum(axis=1) + _TIE))
+
+    def average(self, values: FloatArray) -> FloatArray:
+        """Return the mean of what the nearest rows have."""
+        return np.asarray(np.einsum("ij,ij...->i...", self.shares, values[self.found]))
 
 
 @dataclass(frozen=True)
@@ -105,26 +125,21 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
 
     def errors(self, block: FloatArray, theta: Neighbours) -> FloatArray:
         """Return how much farther away its neighbours are than is usual around there."""
-        distances, found = self._find(self._whiten(block), theta.rows, theta.counts)
-        errors: FloatArray = _log_mean(distances) - _LOCALITY * theta.usual[found].mean(axis=1)
-        return errors
+        found = self._find(self._whiten(block), theta.rows, theta.counts)
+        return np.concatenate(
+            [near.log_distances - _LOCALITY * near.average(theta.usual) for near in found]
+        )
 
     def _whiten(self, block: FloatArray) -> FloatArray:
         if self.whitening is None:
             raise ValueError("NeighbourModel needs its reference rows; EOSDetector sets them.")
         return np.asarray(block @ self.whitening)
 
-    def _find(
-        self, white: FloatArray, rows: FloatArray, counts: FloatArray
-    ) -> tuple[FloatArray, IntArray]:
-        """Return distances and numbers of the nearest reference rows, without the row itself."""
+    def _find(self, white: FloatArray, rows: FloatArray, counts: FloatArray) -> Iterator[_Nearest]:
+        """Yield the nearest reference rows, without the row itself, block by block."""
         size = max(_BLOCK_NUMBERS // len(rows), 1)
-        parts = [
-            _find_nearest(white[i : i + size], rows, counts, self.n_neighbours)
-            for i in range(0, len(white), size)
-        ]
-        distances, found = zip(*parts, strict=True)
-        return np.concatenate(distances), np.concatenate(found)
+        for i in range(0, len(white), size):
+            yield _find_nearest(white[i : i + size], rows, counts, self.n_neighbours)
 
     def statistics(self, block: FloatArray, weights: FloatArray, theta: Neighbours) -> Unchanged:  # noqa: ARG002  # signature of the base class
         """Return θ: it does not follow the weights."""
@@ -168,8 +183,9 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         """Return the reference rows with what is usual around each."""
         assert self.references is not None
         assert self.counts is not None
-        distances, _ = self._find(self.references, self.references, self.counts)
-        return Neighbours(self.references, self.counts, _log_mean(distances))
+        found = self._find(self.references, self.references, self.counts)
+        usual = np.concatenate([near.log_distances for near in found])
+        return Neighbours(self.references, self.counts, usual)
 
     def start_from(self, rows: Table) -> Neighbours:  # noqa: ARG002  # signature of the base class
         """Return the reference rows: they do not depend on prior weights."""
@@ -189,23 +205,40 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     def deviations(self, block: FloatArray, theta: Neighbours, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the difference from the mean of the nearest rows, in each whitened column."""
         white = self._whiten(block)
-        _, found = self._find(white, theta.rows, theta.counts)
-        return np.asarray(white - theta.rows[found].mean(axis=1))
+        found = self._find(white, theta.rows, theta.counts)
+        return np.asarray(white - np.concatenate([near.average(theta.rows) for near in found]))
 
 
-def _find_nearest(
-    white: FloatArray, rows: FloatArray, counts: FloatArray, k: int
-) -> tuple[FloatArray, IntArray]:
-    """Return the k nearest rows of each row: its own copies, if any, and then others."""
-    n_found = min(k + 1, len(rows))
+def _find_nearest(white: FloatArray, rows: FloatArray, counts: FloatArray, k: int) -> _Nearest:
+    """Return the k nearest rows of each row, and all that are as near as the last of them."""
     search = _search_tree if rows.shape[1] <= _FEW_COLUMNS else _search_all
-    distances, found = search(white, rows, n_found)
-    is_itself = distances[:, 0] == 0
-    copies = np.where(is_itself, np.maximum(counts[found[:, 0]] - 1, 0), 0).astype(np.intp)
-    # Places among the rows found: copies of itself, then the others.
-    places = np.arange(max(n_found - 1, 1)) - copies[:, None]
-    places = np.where(places < 0, 0, np.minimum(places + is_itself[:, None], n_found - 1))
-    return np.take_along_axis(distances, places, axis=1), np.take_along_axis(found, places, axis=1)
+    n_found = min(k + 2, len(rows))
+    while True:
+        distances, found = search(white, rows, n_found)
+        shares = _share_places(distances, counts[found[:, 0]], k)
+        if n_found == len(rows) or not shares[:, -1].any():
+            return _Nearest(distances, found, shares / shares.sum(axis=1, keepdims=True))
+        n_found = min(2 * n_found, len(rows))
+
+
+def _share_places(distances: FloatArray, counts: FloatArray, k: int) -> FloatArray:
+    """Return how many of the k nearest places each of the rows found has.
+
+    The row's own copies come first, if there are any, and then others. Those equally far share the
+    last places: on a grid of rounded values, rounding would choose among them.
+    """
+    is_itself = distances[:, 0] <= _SAME
+    own = np.where(is_itself, np.clip(counts - 1, 0, k), 0)
+    left = (k - own)[:, None]
+    place = np.arange(distances.shape[1]) - is_itself[:, None]
+    is_other = (place >= 0) & (left > 0)
+    last = np.where(is_other & (place < left), distances, 0.0).max(axis=1, keepdims=True)
+    shares: FloatArray = (is_other & (distances < (1 - _SAME) * last)).astype(np.float64)
+    tied = is_other & (shares == 0) & (distances <= (1 + _SAME) * last)
+    rest = np.maximum(left - shares.sum(axis=1, keepdims=True), 0.0)
+    shares += tied * (rest / np.maximum(tied.sum(axis=1, keepdims=True), 1))
+    shares[:, 0] += np.where(shares.sum(axis=1) + own > 0, own, 1.0)  # the only row there is
+    return shares
 
 
 def _search_tree(white: FloatArray, rows: FloatArray, n_found: int) -> tuple[FloatArray, IntArray]:
@@ -221,10 +254,6 @@ def _search_all(white: FloatArray, rows: FloatArray, n_found: int) -> tuple[Floa
     order = np.argsort(squares, axis=1, kind="stable")
     distances = np.sqrt(np.take_along_axis(squares, order, axis=1))
     return distances, np.take_along_axis(found, order, axis=1)
-
-
-def _log_mean(distances: FloatArray) -> FloatArray:
-    return np.asarray(np.log(distances.mean(axis=1) + _TIE))
 
 
 def _whiten_columns(rows: FloatArray) -> FloatArray:
