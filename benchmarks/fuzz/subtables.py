@@ -58,14 +58,16 @@ def draw_subtable(
     name = str(rng.choice(sorted(tables)))
     whole, labels = tables[name].numbers, tables[name].labels
     n_columns = int(rng.integers(_COLUMNS[0], min(_COLUMNS[1], whole.shape[1]) + 1))
-    n_rows = int(rng.integers(_ROWS[0], min(_ROWS[1], len(whole)) + 1))
+    # Small tables hold more surprises, and cost less.
+    most = min(_ROWS[1], len(whole))
+    n_rows = int(np.exp(rng.uniform(np.log(_ROWS[0]), np.log(most + 1))))
     columns = rng.choice(whole.shape[1], n_columns, replace=False)
     rows = str(rng.choice(list(WAYS)))
     taken = WAYS[rows](len(whole), n_rows, rng)
     twists = rng.choice(list(TWISTS), rng.choice(3, p=_TWIST_CHANCES), replace=False).tolist()
     values = twist(whole[taken][:, columns], twists, rng)
-    most = min(_MOST_LABELS, labels.shape[1]) if with_labels else 0
-    chosen = rng.choice(labels.shape[1], int(rng.integers(most + 1)), replace=False)
+    n_labels = int(rng.integers(min(_MOST_LABELS, labels.shape[1]) + 1)) if with_labels else 0
+    chosen = rng.choice(labels.shape[1], n_labels, replace=False)
     words = [f"{len(chosen)} columns of text"] if len(chosen) else []
     return Subtable(values, labels.iloc[taken, chosen], ", ".join([name, rows, *twists, *words]))
 
