@@ -22,6 +22,8 @@ from benchmarks.fuzz.promises import ESTIMATORS, MIXED, RELATIONS, check_promise
 from benchmarks.fuzz.subtables import Table, draw_subtable, read_tables
 from eosparse.comparison.data_folder import DataFolder
 
+# Fits after which progress is told.
+_REPORTED = 250
 # A fit and its twin take a tenth of a second; one that takes this long has lost its way.
 _MOST_SECONDS = 60
 
@@ -81,6 +83,9 @@ def main() -> int:
     for number in range(arguments.fits):
         if arguments.estimator not in (None, list(ESTIMATORS)[number % len(ESTIMATORS)]):
             continue
+        if number and number % _REPORTED == 0:
+            seconds = time.perf_counter() - begun
+            print(f"{number} fits in {seconds:.0f} s", file=sys.stderr, flush=True)
         name, outcome, reason = run_fit(tables, arguments.seed, number)
         counts[name, outcome] += 1
         if reason:

@@ -46,6 +46,7 @@ REFUSALS = (
     r"X has no column of numbers",
     r"no model of the bulk fits these rows",
     r"like an identifier or free text",
+    r"holds numbers as text",
 )
 # How far p-values of twins may differ. The fall of the objective ends an alternation, so that θ has
 # half of its digits, and α is refined to three. Steps of a mixture are short: it ends earlier.
