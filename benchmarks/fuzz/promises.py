@@ -48,6 +48,8 @@ REFUSALS = (
     r"like an identifier or free text",
     r"holds numbers as text",
 )
+# These fit mixtures.
+MIXTURES = ("groups", "mixture", "EOSGaussianMixture")
 # How far p-values of twins may differ. The fall of the objective ends an alternation, so that θ has
 # half of its digits, and α is refined to three. Steps of a mixture are short: it ends earlier.
 _TOLERANCE, _MIXTURE_TOLERANCE = 1e-3, 1e-2
@@ -213,7 +215,7 @@ def check_promises(
     """Raise if a fit breaks a promise; return whether it gave an answer."""
     one, twin = RELATIONS[relation](name, values, rng)
     said = state(name, one.join(labels), one.prior)
-    tolerance = _MIXTURE_TOLERANCE if "ixture" in name else _TOLERANCE
+    tolerance = _MIXTURE_TOLERANCE if name in MIXTURES else _TOLERANCE
     other = state(name, twin.join(labels), twin.prior)
     compare_statements(said, other, twin.places, tolerance)
     return said is not None

@@ -330,8 +330,7 @@ class Ladder:
 
     @property
     def _is_wide(self) -> bool:
-        n_rows = min(self.table.n_present, self.sample.n_rows)
-        return n_rows < _ROWS_PER_COLUMN * self.table.n_features
+        return self.sample.n_rows < _ROWS_PER_COLUMN * self.table.n_features
 
     @property
     def _is_alpha_given(self) -> bool:

@@ -191,11 +191,12 @@ class Preparation:
         assert view is not None
         rows = view(self.sample.values)
         chances = seen.fit.result.theta.responsibilities(rows)
-        if (chances.max(axis=1) < _CLEAR).mean() > _MOST_UNCLEAR:
+        mass = self.sample.mass
+        if mass @ (chances.max(axis=1) < _CLEAR) > _MOST_UNCLEAR * mass.sum():
             return False
         chosen = chances.argmax(axis=1)
         return not any(
-            self._show_groups(rows[chosen == k], self.sample.mass[chosen == k])
+            self._show_groups(rows[chosen == k], mass[chosen == k])
             for k in range(seen.prepared.n_groups)
         )
 

@@ -118,7 +118,8 @@ class SubspaceModel(TableModel[Plane, PlaneMoments]):
         if self.column_rounding is not None:
             share_off = 1.0 - np.square(theta.components).sum(axis=0)
             explained = float(self.column_rounding @ np.maximum(share_off, 0.0))
-        own = own_rounding(squared_norms(block - theta.location))
+        # A row is enormous by itself, not because an enormous one has moved the location.
+        own = own_rounding(np.minimum(squared_norms(block), squared_norms(block - theta.location)))
         return drop_rounding(errors, np.maximum(own, max(self.rounding, explained)))
 
     def statistics(
@@ -238,8 +239,8 @@ def _keep_axes(axes: FloatArray, variances: FloatArray, statistics: PlaneMoments
     """
     moments, before = statistics.moments, statistics.before
     assert before is not None
-    squares = np.square(np.abs(axes) @ np.sqrt(np.diag(moments.scatter)))
-    lost = own_rounding(np.square(np.abs(axes) @ np.abs(moments.mean)))
+    squares = squared_norms((np.abs(axes) @ np.sqrt(np.diag(moments.scatter)))[:, None])
+    lost = own_rounding(squared_norms((np.abs(axes) @ np.abs(moments.mean))[:, None]))
     found = axes[variances > np.maximum(_NO_SPREAD * squares, lost)]
     n_missing = len(axes) - len(found)
     if n_missing == 0:
