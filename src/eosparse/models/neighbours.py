@@ -35,6 +35,8 @@ _LOCALITY = 2 / 3
 _TIE = 0.01
 # Relative differences of distances that are rounding, and distances that are.
 _SAME = 1e-9
+# Digits of a column by which rows differ.
+_DIGITS = 13
 # Of the correlation matrix, towards the identity; columns beyond three deviations are drawn in.
 _SHRINKAGE, _REACH = 0.05, 3.0
 # Up to this many columns a tree of the rows is faster than all distances.
@@ -163,7 +165,8 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         """Return the model with reference rows, whitening and law."""
         if (sample.values == sample.values[0]).all():
             check_rows_differ(sample)
-        rows, numbers = np.unique(sample.values, axis=0, return_inverse=True)
+        first, numbers = _find_different(sample.values)
+        rows = sample.values[first]
         counts = np.bincount(numbers.ravel(), sample.mass).astype(np.float64)
         # In a table of a few levels all rows occur often; only multiples are a table several times.
         if np.allclose(counts / sample.copies, np.round(counts / sample.copies)):
@@ -207,6 +210,17 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         white = self._whiten(block)
         found = self._find(white, theta.rows, theta.counts)
         return np.asarray(white - np.concatenate([near.average(theta.rows) for near in found]))
+
+
+def _find_different(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the numbers of different rows, and for each row which of these it is.
+
+    Rows that differ by rounding are equal: sums with effects of levels round.
+    """
+    largest = np.abs(values).max(axis=0)
+    rounded = np.round(values / np.where(largest > 0, largest, 1.0), _DIGITS)
+    _, first, numbers = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
+    return first, numbers
 
 
 def _find_nearest(white: FloatArray, rows: FloatArray, counts: FloatArray, k: int) -> _Nearest:
