@@ -1,17 +1,19 @@
 """Local distances: a row belongs if other rows are as close to it as they are to each other.
 
-    g(x, θ) = log r(x) - γ · mean of log r over the k rows nearest to x
+    g(x, θ) = log r(x) - γ · mean of log r over the k rows nearest to x + 2 (a - 1) / (a + 1)
 
-where r(x) is the mean distance from x to its k nearest rows. The second term is what is usual
-around there, so that sparse regions are not outliers as such. It asks for no shape of the bulk:
-groups, curves, heaps and ties are all neighbours.
+where r(x) is the mean distance from x to its k nearest rows, and a² = 1 + d²(x) / D with the
+distance d(x) from the middle of the bulk in D coordinates. The second term is what is usual around
+there, so that sparse regions are not outliers as such. The last one, close to log a and bounded,
+tells a group of wrong rows, which are close to each other, from groups nearer to the middle. No
+shape of the bulk is asked for: groups, curves, heaps and ties are all neighbours.
 
 θ are the rows that others are compared with: different rows of a sample, which keeps the cost
 linear in the rows of the table. A row that is itself among them is not compared with itself, so
 that training rows and new rows are judged alike; its own copies are its nearest rows, beside which
 other rows that occur many times count once.
-Distances are taken after the columns' correlation is taken out, shrunk a little, since ties make it
-singular.
+Distances are taken in the metric of rows that are believed: their correlation is taken out, shrunk
+a little, since ties make it singular.
 """
 
 from __future__ import annotations
@@ -22,7 +24,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from eosparse.core import FloatArray, Foresight, IntArray, Result
+from eosparse.core import (
+    FloatArray,
+    Foresight,
+    IntArray,
+    Result,
+    weighted_moments,
+    weighted_quantiles,
+)
 from eosparse.inference import Pull, UpperNormal
 from eosparse.models.base import Attempt, Request, TableModel
 from eosparse.rows import Sample, Table, check_rows_differ
@@ -46,6 +55,25 @@ _BLOCK_NUMBERS = 2**22
 
 
 @dataclass(frozen=True)
+class Metric:
+    """The middle of the bulk, and the symmetric inverse root of its columns' correlation."""
+
+    middle: FloatArray
+    whitening: FloatArray
+
+    @classmethod
+    def of_rows(cls, rows: FloatArray, mass: FloatArray | None = None) -> Metric:
+        """Learn the metric from rows that are believed, and how many rows each counts as."""
+        mass = np.ones(len(rows)) if mass is None else mass
+        middle = weighted_quantiles(rows, mass, (0.5,))[0]
+        return cls(middle, _whiten_columns(rows - middle, mass))
+
+    def __call__(self, block: FloatArray) -> FloatArray:
+        """Return rows in coordinates whose straight distances count."""
+        return np.asarray((block - self.middle) @ self.whitening)
+
+
+@dataclass(frozen=True)
 class Neighbours:
     """Rows that others are compared with, their counts, and log distances usual around each."""
 
@@ -66,6 +94,10 @@ class _Nearest:
     def log_distances(self) -> FloatArray:
         """Log of the mean distance."""
         return np.asarray(np.log((self.shares * self.distances).sum(axis=1) + _TIE))
+
+    def log_ratio(self, usual: FloatArray) -> FloatArray:
+        """Return how much larger it is than is usual around there."""
+        return np.asarray(self.log_distances - _LOCALITY * self.average(usual))
 
     def average(self, values: FloatArray) -> FloatArray:
         """Return the mean of what the nearest rows have."""
@@ -94,8 +126,10 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     ----------
     n_neighbours : int
         k.
-    whitening : array of shape (n_features, n_features) or None
-        Symmetric inverse root of the columns' correlation; `complete` sets this and everything
+    has_middle : bool
+        Whether the distance from the middle counts; without it, groups are all alike.
+    metric : Metric or None
+        How distances are taken; None learns it from all rows. `complete` sets this and everything
         below.
     references : array of shape (n_references, n_features) or None
         Rows that others are compared with, whitened.
@@ -117,7 +151,8 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     """
 
     n_neighbours: int = 10
-    whitening: FloatArray | None = None
+    has_middle: bool = True
+    metric: Metric | None = None
     references: FloatArray | None = None
     counts: FloatArray | None = None
     centre: float = 0.0
@@ -126,16 +161,16 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     is_proven = True
 
     def errors(self, block: FloatArray, theta: Neighbours) -> FloatArray:
-        """Return how much farther away its neighbours are than is usual around there."""
-        found = self._find(self._whiten(block), theta.rows, theta.counts)
-        return np.concatenate(
-            [near.log_distances - _LOCALITY * near.average(theta.usual) for near in found]
-        )
+        """Return how much farther away its neighbours and the middle are than is usual."""
+        white = self._whiten(block)
+        found = self._find(white, theta.rows, theta.counts)
+        ratio = np.concatenate([near.log_ratio(theta.usual) for near in found])
+        return ratio + _find_remoteness(white) if self.has_middle else ratio
 
     def _whiten(self, block: FloatArray) -> FloatArray:
-        if self.whitening is None:
+        if self.metric is None:
             raise ValueError("NeighbourModel needs its reference rows; EOSDetector sets them.")
-        return np.asarray(block @ self.whitening)
+        return self.metric(block)
 
     def _find(self, white: FloatArray, rows: FloatArray, counts: FloatArray) -> Iterator[_Nearest]:
         """Yield the nearest reference rows, without the row itself, block by block."""
@@ -171,12 +206,12 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         # In a table of a few levels all rows occur often; only multiples are a table several times.
         if np.allclose(counts / sample.copies, np.round(counts / sample.copies)):
             counts = counts / sample.copies
-        whitening = _whiten_columns(rows)
+        metric = self.metric or Metric.of_rows(rows)
         model = replace(
             self,
             n_neighbours=max(min(self.n_neighbours, (len(rows) - 1) // 2), 1),
-            whitening=whitening,
-            references=rows @ whitening,
+            metric=metric,
+            references=metric(rows),
             counts=counts,
         )
         centre, spread = _fit_upper_half(model.errors(rows, model.start()))
@@ -206,10 +241,18 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         return UpperNormal(self.centre, self.spread)
 
     def deviations(self, block: FloatArray, theta: Neighbours, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
-        """Return the difference from the mean of the nearest rows, in each whitened column."""
+        """Return the difference, in each whitened column, from what a row is far away from.
+
+        That is the mean of the nearest rows, or the middle.
+        """
         white = self._whiten(block)
-        found = self._find(white, theta.rows, theta.counts)
-        return np.asarray(white - np.concatenate([near.average(theta.rows) for near in found]))
+        found = list(self._find(white, theta.rows, theta.counts))
+        from_nearest = white - np.concatenate([near.average(theta.rows) for near in found])
+        if not self.has_middle:
+            return np.asarray(from_nearest)
+        ratio = np.concatenate([near.log_ratio(theta.usual) for near in found])
+        is_lonely = ratio >= _find_remoteness(white)
+        return np.where(is_lonely[:, None], from_nearest, white)
 
 
 def _find_different(values: FloatArray) -> tuple[IntArray, IntArray]:
@@ -270,13 +313,19 @@ def _search_all(white: FloatArray, rows: FloatArray, n_found: int) -> tuple[Floa
     return distances, np.take_along_axis(found, order, axis=1)
 
 
-def _whiten_columns(rows: FloatArray) -> FloatArray:
+def _find_remoteness(white: FloatArray) -> FloatArray:
+    """Return how far rows lie from the middle: close to a logarithm, and at most 2."""
+    size = np.sqrt(1 + np.square(white).mean(axis=1))
+    return np.asarray(2 * (size - 1) / (size + 1))
+
+
+def _whiten_columns(rows: FloatArray, mass: FloatArray) -> FloatArray:
     """Return the symmetric inverse root of the shrunk correlation, for columns of any scale."""
     drawn_in = np.clip(rows, -_REACH, _REACH)
-    around = drawn_in - drawn_in.mean(axis=0)
-    deviation = np.sqrt(np.square(around).mean(axis=0))
-    around /= np.where(deviation > 0, deviation, 1.0)
-    correlation = (1 - _SHRINKAGE) * (around.T @ around) / len(rows)
+    scatter = weighted_moments(drawn_in, mass, diagonal=False).scatter
+    deviation = np.sqrt(np.diag(scatter))
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    correlation = (1 - _SHRINKAGE) * scatter / np.outer(deviation, deviation)
     np.fill_diagonal(correlation, 1.0)
     variances, vectors = np.linalg.eigh(correlation)
     return np.asarray((vectors / np.sqrt(variances)) @ vectors.T)
