@@ -319,6 +319,8 @@ class Ladder:
         """Find law and cut-off of a fit to all rows, and the distance of each."""
         distances = self.table.map(fit.measure)
         judge = find_judge(fit, distances, self.rule)
+        if fit.combinations is not None or fit.ranges is not None:
+            judge = judge.spread_weight(distances)
         if self.rule.kind == "fdr":
             warn_of_unclear_rows(judge, self.rule.value)
         return judge, distances
@@ -357,8 +359,7 @@ class Ladder:
 
     @property
     def _is_wide(self) -> bool:
-        n_rows = min(self.table.n_present, self.sample.n_rows)
-        return n_rows < _ROWS_PER_COLUMN * self.table.n_features
+        return self.sample.n_rows < _ROWS_PER_COLUMN * self.table.n_features
 
     @property
     def _is_alpha_given(self) -> bool:

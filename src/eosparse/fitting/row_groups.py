@@ -21,14 +21,15 @@ def find_flagged_groups(judge: Judge, sample: Sample, columns: Columns) -> tuple
     """Find groups among the flagged rows of a sample."""
     values = sample.values
     fitted = judge.fit.measure(values)
-    flagged = values[judge.is_outlier(fitted) & (sample.mass > 0)]
+    chosen = judge.is_outlier(fitted) & (sample.mass > 0)
+    flagged, mass, total = values[chosen], sample.mass[chosen], float(sample.mass.sum())
     if not len(flagged):
         return ()
     deviations = judge.fit.deviations(flagged)
-    parts = find_groups_apart(deviations, len(values), deviations.shape[1])
+    parts = find_groups_apart(deviations, total, deviations.shape[1], mass)
     n_rows = sample.table.mass
     return tuple(
-        _describe(flagged[part], deviations[part], len(part) / len(values), n_rows, columns)
+        _describe(flagged[part], deviations[part], mass[part].sum() / total, n_rows, columns)
         for part in parts
     )
 
