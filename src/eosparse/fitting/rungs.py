@@ -165,14 +165,21 @@ class Preparation:
         return Prepared(MixtureModel(2), self._learn(), 2)
 
     def prepare_local(self) -> Prepared:
-        plain = self._plain if self.groups_are_outliers else None  # which believes one group
-        believed = None if plain is None else plain.believed
+        believed = self._believe_one_group() if self.groups_are_outliers else None
         view = self._learn(believed, bends=len(self.columns) <= _MOST_BENT, is_local=True)
         rows, mass = view(self.sample.values), self.sample.mass
         if believed is not None:
             rows, mass = rows[believed], mass[believed]
         metric = Metric.of_rows(rows, mass)
         return Prepared(NeighbourModel(has_middle=self.groups_are_outliers, metric=metric), view)
+
+    def _believe_one_group(self) -> BoolArray | None:
+        """Return the rows that one Gaussian believes, if they tell the scale of every column."""
+        if self._plain is None:
+            return None
+        believed, values = self._plain.believed, self.sample.values
+        is_lost = (np.ptp(values[believed], axis=0) == 0) & (np.ptp(values, axis=0) > 0)
+        return None if is_lost.any() else believed
 
     def _learn(self, believed: BoolArray | None = None, **given: Any) -> TableView:
         values, mass = self.sample.values, self.sample.mass
