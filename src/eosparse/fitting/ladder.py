@@ -74,6 +74,8 @@ _LARGE_SHARE = 0.05
 _TAIL, _TAIL_OF_GROUP = 0.25, 0.5
 # Flagged rows just beyond the others, of which fewer are no reason to look for a tail.
 _FEW_NEAR = 3.0
+# Of the rows, those that are flagged and lie just beyond, if few rows tell the law.
+_MOST_NEAR = 0.02
 # Fewer rows in the tail of the law cannot tell a heavier tail from errors.
 _ROWS_OF_LAW = 100
 # Expectation-maximisation creeps where groups touch.
@@ -301,7 +303,8 @@ class Ladder:
         check = check_law(judge, self.sample)
         groups = self._find_groups(rung, judge)
         reason = _give_reason(rung, prepared, failed)
-        promise = self._doubt_tails(_decide(rung, check, groups), prepared.view)
+        promise = _doubt_flags(_decide(rung, check, groups), check)
+        promise = self._doubt_tails(promise, prepared.view)
         return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
 
     def _doubt_tails(self, promise: Promise, view: TableView | None) -> Promise:
@@ -366,6 +369,16 @@ class Ladder:
         """Whether a collapse is due to what was asked for, and not to the rows."""
         asked = self.options
         return asked.alpha != "auto" or (asked.efficiency or asked.perplexity) is not None
+
+
+def _doubt_flags(promise: Promise, check: TailCheck) -> Promise:
+    """Return no promise if few rows have to tell whether flagged ones are a tail."""
+    near = check.near > max(_FEW_NEAR, _MOST_NEAR * check.total)
+    if not promise or not near or check.tail >= _ROWS_OF_LAW:
+        return promise
+    return Promise(
+        False, f"{check.near:.0f} flagged rows lie just beyond the others, and may be a tail"
+    )
 
 
 def _flags_tail(found: Climb) -> bool:
