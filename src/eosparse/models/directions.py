@@ -141,25 +141,22 @@ def follow_extremes(
     white: FloatArray, share: FloatArray, starts: FloatArray, skewed: FloatArray
 ) -> FloatArray:
     """Return the most extreme directions to which others lead, `skewed` among them."""
-    found = [_follow_kurtosis(white, share, starts, lowest) for lowest in (True, False)]
-    both = np.concatenate(found, axis=1)
+    both = _follow_kurtosis(white, share, starts)
     order = np.argsort(share @ (white @ both) ** 4)
     chosen = list(dict.fromkeys([*order[:_N_KEPT], *order[-_N_KEPT:]]))
     return np.column_stack([both[:, chosen], _follow_skewness(white, share, skewed)])
 
 
-def _follow_kurtosis(
-    white: FloatArray, share: FloatArray, directions: FloatArray, lowest: bool
-) -> FloatArray:
-    """Take fixed-point steps towards the lowest (or highest) kurtosis of a projection."""
+def _follow_kurtosis(white: FloatArray, share: FloatArray, starts: FloatArray) -> FloatArray:
+    """Take fixed-point steps to the lowest, and to the highest, kurtosis of projections."""
+    size, directions = starts.shape[1], np.concatenate([starts, starts], axis=1)
     for _ in range(_STEPS):
         projections = white @ directions
         squares = projections * projections
         gradient = white.T @ (squares * projections * share[:, None])
-        if lowest:
-            # A shift above the curvature, 3 on Gaussian rows, turns descent into a power step.
-            shift = np.maximum(3.0, 1.5 * (share @ (squares * squares)))
-            gradient = shift * directions - gradient
+        # A shift above the curvature, 3 on Gaussian rows, turns descent into a power step.
+        shift = np.maximum(3.0, 1.5 * (share @ np.square(squares[:, :size])))
+        gradient[:, :size] = shift * directions[:, :size] - gradient[:, :size]
         directions = _normalise(gradient)
     return directions
 

@@ -255,7 +255,7 @@ class _Choice:
             return Attempt(model, alpha)
         members = Members(model, sketch, found.theta, found.cut, 1 - coupling)
         if model.amount > 0.0:
-            return self._attempt_crowded(members.weigh(sample.values, sample.mass), coupling, alpha)
+            return self._attempt_crowded(members.weigh(working, sample.mass), coupling, alpha)
         holding = self._hold(narrow.search(), found, coupling)
         if holding == coupling:
             return Attempt(model, alpha, begin=members.begin)
