@@ -136,6 +136,8 @@ class Result(Generic[Theta]):
         The effective number of rows by entropy.
     last : Theta
         The last θ visited, whatever the status. Use `theta` for an answer.
+    ahead : Theta
+        The θ to visit next, closer to the end by one step; `last` if there is none.
     """
 
     status: Status
@@ -145,6 +147,7 @@ class Result(Generic[Theta]):
     effective_size: float
     perplexity: float
     last: Theta
+    ahead: Theta
 
     @property
     def theta(self) -> Theta:
@@ -243,6 +246,7 @@ def alternate(
         effective_size=np.nan if summary is None else summary.kish_size,
         perplexity=np.nan if summary is None else summary.perplexity,
         last=state.theta if state.reached is None else state.reached,
+        ahead=state.theta,
     )
 
 

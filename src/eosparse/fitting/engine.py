@@ -23,6 +23,7 @@ from eosparse.core import (
     DegenerateDataWarning,
     Iteration,
     Result,
+    State,
     Status,
     alternate,
     warn_caller,
@@ -58,6 +59,9 @@ _LEAST_WARMING = 2
 _MOST_WARMING_NUMBERS = 2**22
 # The solution for all rows differs by more than this tolerance, so more passes would be wasted.
 _WARMING_TOL, _WARMING_PASSES = 1e-6, 60
+# Passes of few digits end where the objective is about to fall by less than this part of it: just
+# above its rounding in single precision. Two passes are then left to those of all digits.
+_COARSE_TOL, _LAST_PASSES = 2e-10, 2
 # The α of a given perplexity is at most this many times the proposed one.
 _FARTHEST_ALPHA = 1e5
 # A root search that ends farther from the perplexity than this, relatively, ended at a jump.
@@ -172,7 +176,9 @@ class _FitProblem:
             guard = guard if state is None else self.checkpoint.name_changed_rows()
         start: Any = theta if state is None else state
         if state is None and self.warming is not None and attempt.begin is None:
-            start = self.warm_up(attempt, theta)
+            start = theta = self.warm_up(attempt, theta)
+        if state is None:
+            start = self.approach(attempt, theta)
         with guard:
             result = alternate(
                 model,
@@ -207,6 +213,19 @@ class _FitProblem:
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return theta if result.status is Status.COLLAPSED else result.theta
+
+    def approach(self, attempt: Attempt[Any], theta: Any) -> Any:
+        """Come close to the end in passes that take less time and have fewer digits."""
+        coarse, alpha = attempt.model.coarsen(self.rows), attempt.alpha
+        max_iter = self.options.max_iter - _LAST_PASSES
+        if coarse is None or self.options.tol >= _COARSE_TOL or max_iter < 1 or np.isinf(alpha):
+            return theta
+        result = alternate(coarse, self.rows, alpha, theta, tol=_COARSE_TOL, max_iter=max_iter)
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        if result.status is Status.COLLAPSED:
+            return theta
+        return State(result.ahead, n_iter=result.n_iter)
 
     def fit_perplexity(
         self, attempt: Attempt[Any], perplexity: float

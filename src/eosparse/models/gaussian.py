@@ -44,8 +44,10 @@ from eosparse.models.efficiency import Structure, covariance_parameters
 from eosparse.models.exact_fit import restrict
 from eosparse.models.gaussian_law import find_gaussian_law, part_in_span
 from eosparse.models.gaussian_search import propose_attempts
+from eosparse.models.gaussian_single import SingleGaussian
 from eosparse.models.normal import (
     RANK_TOLERANCE,
+    Move,
     Normal,
     inverse_root,
     move_covariance,
@@ -71,6 +73,8 @@ _MANY_COLUMNS = 64
 _LARGEST_COUPLING = 0.999
 # With a larger c, an extrapolation by 1/(1-c) would be longer than twenty steps.
 _LARGEST_RELAXED = 0.95
+# A step this many times as long as a plain one no longer follows from it linearly.
+_LONGEST_STRAIGHT = 1.5
 _STRUCTURES: tuple[Structure, ...] = ("full", "diag", "spherical")
 # The square of a smaller mass would lose digits.
 _LEAST_MASS = 1e-140
@@ -298,20 +302,32 @@ class GaussianModel(TableModel[Normal, Moments]):
         c = min(self.coupling(alpha), _LARGEST_COUPLING)
         if not len(before.location):
             return Foresight(0.0, None)
-        # The middle between the least and the largest eigenvalue of the law.
-        crowded = (1 + float(np.sqrt(self.crowding))) ** 2 / 2
-        middle = min(c * (1 + self.crowding if self.crowding < 1 else crowded), _LARGEST_COUPLING)
+        longer = 1 / (1 - self._middle_rate(c))
         gap = before.whiten((after.location - before.location)[None, :])[0]
-        if self.amount > 0.0:  # c is small, and an extrapolation costs more than the pass it saves
-            gain = (1 - self.amount) * float(gap @ gap) + after.divergence_from(before)
-            return Foresight(gain / (2 * self.n_features * (1 - middle)), None)
-        move = move_covariance(before, after.covariance, 1 / (1 - middle))
+        move = self._move(before, after, longer)
         gain = (1 - self.amount) * float(gap @ gap) + move.divergence
-        fall = gain / (2 * self.n_features * (1 - middle))
+        fall = gain * longer / (2 * self.n_features)
         if move.further is None or not 0.0 < c < _LARGEST_RELAXED:
             return Foresight(fall, None)
         location = before.location + (after.location - before.location) / (1 - c)
         return Foresight(fall, Normal(location, move.further))
+
+    def _middle_rate(self, c: float) -> float:
+        """Return the middle of the parts of an error in the covariance that a plain step leaves."""
+        # The middle between the least and the largest eigenvalue of the law.
+        crowded = (1 + float(np.sqrt(self.crowding))) ** 2 / 2
+        return min(c * (1 + self.crowding if self.crowding < 1 else crowded), _LARGEST_COUPLING)
+
+    def _move(self, before: Normal, after: Normal, longer: float) -> Move:
+        """Return the step of the covariance, and the end of a longer one if that is worth it."""
+        if self.amount > 0.0:  # c is small, and an extrapolation costs more than the pass it saves
+            return Move(after.divergence_from(before), None)
+        # What noise adds to c in a crowd is not linear in the inverse covariance, nor in any other
+        # function of it. A short step may go straight on then, which takes a quarter of the time.
+        if self.covariance == "full" and self.crowding >= 1 and longer < _LONGEST_STRAIGHT:
+            further = before.covariance + longer * (after.covariance - before.covariance)
+            return Move(after.divergence_from(before), further)
+        return move_covariance(before, after.covariance, longer)
 
     # What is left open, and starts
 
@@ -361,6 +377,20 @@ class GaussianModel(TableModel[Normal, Moments]):
         """Return an α with almost equal weights, and one just above the collapse onto a point."""
         lowest = self.alpha(1.0)
         return 200 * lowest, 1.02 * lowest
+
+    def coarsen(self, rows: Table) -> SingleGaussian | None:
+        """Return the model in single precision, if rows in memory have many columns.
+
+        Compiled code serves fewer columns; reading rows takes longer than two precisions differ;
+        and a shrunk covariance needs two or three passes only.
+        """
+        is_plain = self.coordinates is not None and self.coordinates.basis is None
+        if self.covariance != "full" or self.amount > 0.0 or not is_plain:
+            return None
+        if not rows.is_in_memory or fused.is_narrow(rows.n_features):
+            return None
+        assert self.coordinates is not None
+        return SingleGaussian(self, self.coordinates)
 
     # Reading a fit
 

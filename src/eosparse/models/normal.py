@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -85,12 +86,17 @@ class Normal:
         return float(np.square(self.inverse_factor.T @ self.inverse_factor).sum())
 
     @cached_property
+    def reciprocal_condition(self) -> float:
+        """One over the condition of the factor of a matrix."""
+        if self.factor.ndim == 1 or not self.factor.size:
+            return 1.0
+        reciprocal, _ = lapack.dtrcon(self.factor, uplo="L")
+        return float(reciprocal)
+
+    @property
     def is_well_conditioned(self) -> bool:
         """Whether a product with the inverse of the factor is as good as a substitution."""
-        if self.factor.ndim == 1 or not self.factor.size:
-            return True
-        reciprocal, _ = lapack.dtrcon(self.factor, uplo="L")
-        return bool(reciprocal > 1e-4)
+        return self.reciprocal_condition > 1e-4
 
     def whiten(self, centred: FloatArray) -> FloatArray:
         """Return coordinates in which the covariance is the identity.
@@ -133,8 +139,11 @@ class Normal:
         if self.factor.ndim == 1:
             excess = self.covariance / other.covariance - 1.0
             return float((excess - np.log1p(excess)).sum())
-        ratio = _substitute(other.factor, self.factor)
-        return float(np.square(ratio).sum()) - len(ratio) - self.log_det + other.log_det
+        if other.is_well_conditioned:
+            squares = _sum_of_squares(other.inverse_factor, self.factor)
+        else:
+            squares = float(np.square(_substitute(other.factor, self.factor)).sum())
+        return squares - len(self.location) - self.log_det + other.log_det
 
 
 class SingularFitError(CollapseError):
@@ -165,11 +174,22 @@ def times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
     size = len(lower)
     if size < 2 * _STRIP:
         return (lower @ rows.T).T
-    product = np.empty((size, len(rows)))
-    ends = np.linspace(0, size, 1 + min(size // _STRIP, _MOST_STRIPS)).astype(int)
-    for begin, end in itertools.pairwise(ends):
+    product = np.empty((size, len(rows)), dtype=rows.dtype)
+    for begin, end in _strips(size):
         np.matmul(lower[begin:end, :end], rows.T[:end], out=product[begin:end])
     return product.T
+
+
+def _strips(size: int) -> Iterator[tuple[int, int]]:
+    """Return where each strip of a triangular matrix begins and ends."""
+    n_strips = min(max(size // _STRIP, 1), _MOST_STRIPS)
+    return itertools.pairwise(np.linspace(0, size, 1 + n_strips).astype(int).tolist())
+
+
+def _sum_of_squares(one: FloatArray, two: FloatArray) -> float:
+    """Return the sum of the squared elements of a product of lower triangular matrices."""
+    products = (one[begin:end, :end] @ two[:end, :end] for begin, end in _strips(len(one)))
+    return sum(float(np.square(product).sum()) for product in products)
 
 
 @dataclass(frozen=True)
