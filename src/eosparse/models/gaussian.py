@@ -302,7 +302,7 @@ class GaussianModel(TableModel[Normal, Moments]):
         c = min(self.coupling(alpha), _LARGEST_COUPLING)
         if not len(before.location):
             return Foresight(0.0, None)
-        longer = 1 / (1 - self._middle_rate(c))
+        longer = 1 / (1 - self._middle_rate(c, before))
         gap = before.whiten((after.location - before.location)[None, :])[0]
         move = self._move(before, after, longer)
         gain = (1 - self.amount) * float(gap @ gap) + move.divergence
@@ -312,22 +312,30 @@ class GaussianModel(TableModel[Normal, Moments]):
         location = before.location + (after.location - before.location) / (1 - c)
         return Foresight(fall, Normal(location, move.further))
 
-    def _middle_rate(self, c: float) -> float:
+    def _middle_rate(self, c: float, theta: Normal) -> float:
         """Return the middle of the parts of an error in the covariance that a plain step leaves."""
         # The middle between the least and the largest eigenvalue of the law.
         crowded = (1 + float(np.sqrt(self.crowding))) ** 2 / 2
-        return min(c * (1 + self.crowding if self.crowding < 1 else crowded), _LARGEST_COUPLING)
+        rate = c * (1 + self.crowding if self.crowding < 1 else crowded)
+        if self.amount > 0.0:
+            # Weights follow m, whose mean is tr(R)/(1-λ) in place of D for R = I - λτV⁻¹, and V
+            # follows them by 1-λ.
+            size = len(theta.location)
+            part = 1 - self.amount * self.target * theta.precision_trace / size
+            rate = c * (1 + self.crowding) * part**2 / (1 - self.amount)
+        return min(rate, _LARGEST_COUPLING)
 
     def _move(self, before: Normal, after: Normal, longer: float) -> Move:
         """Return the step of the covariance, and the end of a longer one if that is worth it."""
-        if self.amount > 0.0:  # c is small, and an extrapolation costs more than the pass it saves
-            return Move(after.divergence_from(before), None)
         # What noise adds to c in a crowd is not linear in the inverse covariance, nor in any other
         # function of it. A short step may go straight on then, which takes a quarter of the time.
-        if self.covariance == "full" and self.crowding >= 1 and longer < _LONGEST_STRAIGHT:
+        is_crowded = self.covariance == "full" and self.crowding >= 1
+        if self.amount == 0.0 and not (is_crowded and longer < _LONGEST_STRAIGHT):
+            return move_covariance(before, after.covariance, longer)
+        further = None
+        if longer < _LONGEST_STRAIGHT:
             further = before.covariance + longer * (after.covariance - before.covariance)
-            return Move(after.divergence_from(before), further)
-        return move_covariance(before, after.covariance, longer)
+        return Move(after.divergence_from(before), further)
 
     # What is left open, and starts
 

@@ -268,10 +268,10 @@ class StartSearch:
         weights, log_det = guess, np.inf
         # In many columns a guess comes from a search of its own.
         least = _CONCENTRATION_STEPS if self.values.shape[1] <= WIDE else 1
-        # A shrunk covariance is never singular.
+        # A shrunk covariance is never singular, so that no fall has to be watched.
         is_open = self.model.amount == 0
-        fall = max(_LEAST_FALL, _EQUAL_FALL * self.values.shape[1]) if is_open else np.inf
-        for step in range(_MOST_CONCENTRATIONS):
+        fall = max(_LEAST_FALL, _EQUAL_FALL * self.values.shape[1])
+        for step in range(_MOST_CONCENTRATIONS if is_open else least):
             fit = self.fit(weights)
             try:
                 before, log_det = log_det, fit.log_det

@@ -83,7 +83,7 @@ class Normal:
         """Sum of the squared elements of the inverse covariance."""
         if self.factor.ndim == 1:
             return float(np.square(1.0 / self.covariance).sum())
-        return float(np.square(self.inverse_factor.T @ self.inverse_factor).sum())
+        return _sum_of_squared_products(self.inverse_factor)
 
     @cached_property
     def reciprocal_condition(self) -> float:
@@ -190,6 +190,16 @@ def _sum_of_squares(one: FloatArray, two: FloatArray) -> float:
     """Return the sum of the squared elements of a product of lower triangular matrices."""
     products = (one[begin:end, :end] @ two[:end, :end] for begin, end in _strips(len(one)))
     return sum(float(np.square(product).sum()) for product in products)
+
+
+def _sum_of_squared_products(lower: FloatArray) -> float:
+    """Return the sum of the squared elements of ``A'A`` for a lower triangular matrix A."""
+    total = 0.0
+    for begin, end in _strips(len(lower)):
+        below, strip = lower[begin:], lower[begin:, begin:end]
+        total += 2 * float(np.square(strip.T @ below[:, :begin]).sum())
+        total += float(np.square(strip.T @ strip).sum())
+    return total
 
 
 @dataclass(frozen=True)
