@@ -330,12 +330,14 @@ class GaussianModel(TableModel[Normal, Moments]):
         # What noise adds to c in a crowd is not linear in the inverse covariance, nor in any other
         # function of it. A short step may go straight on then, which takes a quarter of the time.
         is_crowded = self.covariance == "full" and self.crowding >= 1
-        if self.amount == 0.0 and not (is_crowded and longer < _LONGEST_STRAIGHT):
-            return move_covariance(before, after.covariance, longer)
-        further = None
-        if longer < _LONGEST_STRAIGHT:
-            further = before.covariance + longer * (after.covariance - before.covariance)
-        return Move(after.divergence_from(before), further)
+        if self.amount > 0.0 or (is_crowded and longer < _LONGEST_STRAIGHT):
+            divergence = after.divergence_from(before)
+            if longer < _LONGEST_STRAIGHT and _is_regular_beyond(divergence, longer):
+                step = after.covariance - before.covariance
+                return Move(divergence, before.covariance + longer * step)
+            if self.amount > 0.0:
+                return Move(divergence, None)
+        return move_covariance(before, after.covariance, longer)
 
     # What is left open, and starts
 
@@ -478,6 +480,16 @@ class GaussianModel(TableModel[Normal, Moments]):
         assert self.coordinates is not None
         raw = self.coordinates.covariance(theta.covariance, self.off_span_variance)
         return raw / (1 - self.coupling(alpha))
+
+
+def _is_regular_beyond(divergence: float, longer: float) -> bool:
+    """Whether the end of a step so many times as long is positive definite, whatever its direction.
+
+    It is if all eigenvalues r of the ratio of the covariances are above ``1 - 1/longer``; no term
+    ``r - 1 - log r`` of the divergence can be larger than their sum.
+    """
+    least = 1 - 1 / longer
+    return least == 0.0 or divergence < least - 1 - float(np.log(least))
 
 
 def _shift_and_scale(moments: Moments, location: FloatArray, scale: FloatArray | None) -> Moments:
