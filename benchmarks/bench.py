@@ -185,6 +185,9 @@ def _parse_arguments(
     names = ", ".join(figures)
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help=f"{names} (default: all)")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies repetitions or rows")
+    parser.add_argument(
+        "--quick", action="store_const", dest="scale", const=0.2, help="the same as --scale 0.2"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for results")
     parser.add_argument("--fresh", action="store_true", help="discard units of an interrupted run")

@@ -19,6 +19,7 @@ SECTIONS = {
     "docs/model-figures.md": (None, None),
     "docs/labels.md": (None, None),
     "docs/large-data.md": ("## Figures", None),
+    "docs/real-tables.md": (None, None),
     "docs/tables.md": ("## Three tables, timed", "## The same in Python"),
 }
 

@@ -10,14 +10,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from benchmarks.pages import detector, labels, models, readme, speed, tables
+from benchmarks.pages import detector, labels, models, readme, real_tables, speed, tables
 from benchmarks.pages.markdown import join_parts
 from benchmarks.pages.source import Show, Source
 from eosparse.rows.whole_file import write_text
 
 ROOT = Path(__file__).parents[2]
 SHOWN: dict[str, Show] = (
-    detector.SHOWN | speed.SHOWN | models.SHOWN | labels.SHOWN | tables.SHOWN | readme.SHOWN
+    detector.SHOWN
+    | speed.SHOWN
+    | models.SHOWN
+    | labels.SHOWN
+    | tables.SHOWN
+    | real_tables.SHOWN
+    | readme.SHOWN
 )
 BLOCK = re.compile(r"<!-- (?P<kind>figure|number): (?P<name>\w+) -->.*?<!-- end -->", re.S)
 

@@ -227,6 +227,54 @@ def test_the_report_of_labels(opened, frame, tmp_path):
     assert watched.is_quiet()
 
 
+def is_drawn(page, name):
+    """Whether a canvas has more than one colour."""
+    colours = """name => {
+        const canvas = document.getElementById(name), g = canvas.getContext("2d");
+        const image = g.getImageData(0, 0, canvas.width, canvas.height);
+        return new Set(new Uint32Array(image.data.buffer)).size;
+    }"""
+    return page.evaluate(colours, name) > 2
+
+
+def test_bent_columns_are_drawn(opened, frame, tmp_path):
+    rng = np.random.default_rng(1)
+    skewed = frame.assign(income=np.exp(rng.normal(size=len(frame))).round(4))
+    watched = opened(report_of(skewed, tmp_path, "detect"))
+    page = watched.page
+    assert page.locator("canvas.margin").count() == 1
+    assert is_drawn(page, "margin0")
+    before = page.evaluate("document.getElementById('margin0').toDataURL()")
+    page.locator("#theme").click()
+    assert page.evaluate("document.getElementById('margin0').toDataURL()") != before
+    assert page.locator("#alpha").count() == 0
+    assert watched.is_quiet()
+
+
+def test_a_report_of_local_distances(opened, frame, tmp_path):
+    rng = np.random.default_rng(1)
+    heap = frame.assign(rain=np.maximum(rng.normal(size=len(frame)), 0).round(4))
+    watched = opened(report_of(heap, tmp_path, "detect"))
+    page = watched.page
+    assert "No error rate can be promised" in page.locator(".headline").inner_text()
+    assert "false-discovery" not in page.locator("body").inner_text()
+    assert is_drawn(page, "map")
+    page.locator("#map").focus()
+    page.keyboard.press("ArrowRight")
+    assert "surprise" in page.locator("#tip").inner_text()
+    assert watched.is_quiet()
+
+
+def test_groups_are_one_line_each(opened, frame, tmp_path):
+    apart = frame.copy()
+    apart.loc[:99, "height"] += 150
+    watched = opened(report_of(apart, tmp_path, "detect"))
+    groups = watched.page.locator("#groups tbody tr")
+    assert groups.count() == 1
+    assert "height" in groups.inner_text()
+    assert watched.is_quiet()
+
+
 def test_a_screenshot(opened, report, tmp_path):
     page = opened(report).page
     folder = Path(os.environ.get("EOSPARSE_SCREENSHOTS", tmp_path))

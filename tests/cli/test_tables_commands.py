@@ -114,6 +114,13 @@ def test_existing_files_are_refused_before_any_work(people, tmp_path):
         (["detect", "{people}", "--alpha", "-1"], "alpha"),
         (["labels", "{people}", "--target", "shoe"], "no column 'shoe'"),
         (["detect", "{people}", "--output", "out.doc"], "unrecognised file extension"),
+        (["detect", "{people}", "--kind", "shoe=levels"], "no column 'shoe'"),
+        (["detect", "{people}", "--kind", "bp=nominal"], "'nominal' of column 'bp' is unknown"),
+        (["detect", "{people}", "--kind", "bp"], "write COLUMN=KIND"),
+        (["detect", "{people}", "--kind", "sex=number"], "'sex' cannot be of kind 'number'"),
+        (["detect", "{people}", "--model", "gaussian", "--kind", "bp=levels"], "kinds applies to"),
+        (["detect", "{people}", "--model", "spline"], "'spline' is not one of"),
+        (["detect", "{people}", "--groups", "ignore"], "'ignore' is not one of"),
     ],
 )
 def test_usage_errors_are_explained(people, arguments, message):
@@ -133,7 +140,7 @@ def test_warnings_are_notes(tmp_path):
     table = pd.DataFrame(rng.normal(size=(180, 3)), columns=list("abc"))
     table.loc[:150, "c"] = 0.0
     table.to_csv(tmp_path / "t.csv", index=False)
-    found = run("detect", tmp_path / "t.csv", "--json")
+    found = run("detect", tmp_path / "t.csv", "--model", "gaussian", "--json")
     assert any("of the rows have c = 0" in note for note in json.loads(found.stdout)["notes"])
 
 
@@ -151,6 +158,17 @@ def test_a_saved_model_scores_another_table(people, tmp_path):
     assert rows == MISTAKES
 
 
+def test_unseen_categories_are_named_and_not_blamed(people, tmp_path):
+    model = tmp_path / "m.eos"
+    assert run("detect", people, "--save-model", model).exit_code == 0
+    new = pd.read_csv(people).drop(index=[5, 77, 200, 300])
+    new.loc[new.index[:3], "sex"] = ["x", "d", "x"]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    summary = json.loads(run("score", model, tmp_path / "new.csv", "--json").stdout)
+    assert any("not seen 'd', 'x' in column 'sex'" in note for note in summary["notes"])
+    assert summary["flagged"] == []
+
+
 def test_a_model_needs_its_columns(people, tmp_path):
     model = tmp_path / "m.eos"
     run("detect", people, "--save-model", model)
@@ -158,6 +176,136 @@ def test_a_model_needs_its_columns(people, tmp_path):
     found = run("score", model, tmp_path / "new.csv")
     assert found.exit_code == 2
     assert "lacks columns that the model uses: 'bp'" in found.stderr
+
+
+def detected(path, *options):
+    found = run("detect", path, "--json", *options)
+    assert found.exit_code == 0, found.output
+    return json.loads(found.stdout)
+
+
+def test_the_rung_and_its_reason_are_told(people):
+    summary = detected(people)
+    model = summary["model"]
+    assert (model["rung"], model["promise"]) == ("gaussian", True)
+    assert model["reason"] == "Good rows are described by one Gaussian."
+    kinds = {column["name"]: column["kind"] for column in summary["columns"]}
+    assert kinds == {
+        "patient_id": None, "visit": None, "sex": "category", "height_cm": "number",
+        "comment": None, "weight_kg": "number", "bp": "number",
+    }  # fmt: skip
+    assert "Good rows are described by one Gaussian." in run("detect", people).stdout
+
+
+@pytest.mark.parametrize("rung", ["margins", "groups", "local"])
+def test_every_model_can_be_asked_for(people, tmp_path, rung):
+    table = pd.read_csv(people)
+    if rung == "margins":  # there is nothing to bend otherwise
+        table["bp"] = np.exp(table["bp"] / 20)
+    if rung == "groups":
+        table["bp"] += 200 * (table.index % 2)
+    table.to_csv(people, index=False)
+    model = tmp_path / "m.eos"
+    summary = detected(people, "--model", rung, "--save-model", model)
+    assert summary["model"]["rung"] == rung
+    assert {6, 78} <= {row["row"] for row in summary["flagged"]}
+    again = json.loads(run("score", model, people, "--json").stdout)
+    for name in ("rung", "reason", "promise", "promise_reason"):
+        assert again["model"][name] == summary["model"][name]
+    assert [row["row"] for row in again["flagged"]] == [row["row"] for row in summary["flagged"]]
+    assert again["groups"] == summary["groups"]
+
+
+def test_groups_are_fitted_if_asked_for_though_one_is_enough(people):
+    summary = detected(people, "--model", "groups")
+    assert summary["model"]["rung"] == "groups"
+
+
+def test_one_gaussian_takes_numbers_only(people):
+    summary = detected(people, "--model", "gaussian")
+    assert summary["model"]["rung"] is None
+    sex = next(column for column in summary["columns"] if column["name"] == "sex")
+    assert (sex["role"], sex["why"]) == ("ignored", "one Gaussian takes only numbers")
+
+
+def test_kinds_can_be_given(people):
+    summary = detected(people, "--kind", "sex=ignored", "--kind", "bp=category")
+    columns = {column["name"]: column for column in summary["columns"]}
+    assert columns["sex"]["role"] == "ignored"
+    assert columns["bp"]["kind"] == "category"
+
+
+@pytest.fixture
+def two_groups(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(1000, 3)), columns=["x0", "x1", "x2"])
+    table.loc[:299, "x0"] += 12
+    table.to_csv(tmp_path / "groups.csv", index=False)
+    return tmp_path / "groups.csv"
+
+
+def test_groups_are_one_statement_and_no_promise(two_groups):
+    summary = detected(two_groups)
+    (group,) = summary["groups"]
+    assert (group["n_rows"], group["columns"], group["is_outlier"]) == (300, ["x0"], True)
+    assert group["centre"]["x0"] == pytest.approx(12, abs=0.3)
+    assert summary["model"]["promise"] is False
+    printed = run("detect", two_groups, "--top", "0").stdout
+    assert "No error rate can be promised because 300 rows (30.0%) sit apart" in printed
+    assert "--groups kinds" in printed
+    assert "false" not in printed
+    kinds = detected(two_groups, "--groups", "kinds")
+    assert kinds["n_flagged"] < 5
+    assert not any(found["is_outlier"] for found in kinds["groups"])
+
+
+def test_dates_are_used(people):
+    table = pd.read_csv(people)
+    rng = np.random.default_rng(1)
+    days = pd.Series(rng.normal(0, 200, len(table)).round())
+    table["born"] = (pd.Timestamp("1980-01-01") + pd.to_timedelta(days, "D")).dt.strftime(
+        "%d.%m.%Y"
+    )
+    table.loc[9, "born"] = "01.02.2080"
+    table.to_csv(people, index=False)
+    summary = detected(people)
+    assert {row["row"] for row in summary["flagged"]} == MISTAKES | {10}
+    found = next(row for row in summary["flagged"] if row["row"] == 10)
+    assert found["reasons"][0]["column"] == "born"
+    assert found["reasons"][0]["value"] == "01.02.2080"
+    born = next(column for column in summary["columns"] if column["name"] == "born")
+    assert (born["role"], born["kind"]) == ("date", "date")
+
+
+def test_a_combination_that_does_not_occur_is_the_reason(tmp_path):
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m"], 2000)
+    table = pd.DataFrame({"sex": sex, "height": rng.normal(170, 9, 2000).round(1)})
+    table["pregnant"] = np.where((sex == "f") & (rng.random(2000) < 0.3), "yes", "no")
+    table.loc[np.flatnonzero(sex == "m")[3], "pregnant"] = "yes"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    summary = detected(tmp_path / "t.csv", "--report", tmp_path / "r.html")
+    (row,) = summary["flagged"]
+    assert row["row"] == np.flatnonzero(sex == "m")[3] + 1
+    assert {reason["column"]: reason["value"] for reason in row["reasons"]} == {
+        "sex": "m", "pregnant": "yes",
+    }  # fmt: skip
+
+
+def test_a_level_out_of_range_is_the_reason(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
+    table["rating"] = rng.integers(1, 6, 400)
+    table.loc[17, "rating"] = 999
+    table.to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "m.eos"
+    (row,) = detected(tmp_path / "t.csv", "--save-model", model)["flagged"]
+    assert (row["row"], row["reasons"]) == (
+        18, [{"column": "rating", "value": "999", "share": 1.0}],
+    )  # fmt: skip
+    (again,) = json.loads(run("score", model, tmp_path / "t.csv", "--json").stdout)["flagged"]
+    assert again["row"] == 18
 
 
 @pytest.fixture

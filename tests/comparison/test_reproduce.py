@@ -214,7 +214,7 @@ def test_compare_prints_the_table_of_all_peers(own, tmp_path):
     summary = "Left out: 'patient_id' (identifier), 'name' (identifier), 'constant' (constant)."
     assert summary in outcome.output
     found = pd.read_csv(out).set_index("method")
-    assert set(found.index) >= {"EOS", "isolation forest", "LOF", "kNN"}
+    assert set(found.index) >= {"EOS", "EOS, auto", "isolation forest", "LOF", "kNN"}
     assert found.loc["EOS", "AUC-ROC"] > 0.99
     assert (found["AUC-ROC"].dropna().diff().dropna() <= 0).all()
     again = CliRunner().invoke(app, command)

@@ -168,7 +168,7 @@ class TestOrdinaryLearning:
     X: ClassVar = table("clusters", n_rows=1500)[0]
 
     def test_means_and_covariances(self, storage):
-        detector = EOSDetector(np.inf).fit(storage(self.X))
+        detector = EOSDetector(np.inf, model="gaussian").fit(storage(self.X))
         assert detector.shrinkage_ == 0.0
         np.testing.assert_allclose(detector.location_, self.X.mean(axis=0), rtol=1e-10)
         covariance = np.cov(self.X, rowvar=False, ddof=0)

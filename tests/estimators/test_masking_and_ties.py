@@ -94,7 +94,7 @@ class TestMasking:
         X, is_outlier = make_contaminated(
             1000, 5, 0.3, outliers="clustered", inliers="autoregressive", random_state=1000
         )
-        flagged = EOSDetector().fit(X).is_outlier_
+        flagged = EOSDetector(model="gaussian").fit(X).is_outlier_
         assert flagged[is_outlier].mean() > 0.95
         assert flagged[~is_outlier].mean() < 0.02
 
@@ -103,7 +103,7 @@ class TestMasking:
         rng = np.random.default_rng(4)
         centres = 12 * np.linalg.qr(rng.standard_normal((n_features, n_groups)))[0].T
         X = rng.standard_normal((900, n_features)) + np.repeat(centres, 900 // n_groups, axis=0)
-        assert MaskingWarning in fit_noting(X)[1]
+        assert MaskingWarning in fit_noting(X, model="gaussian")[1]
 
     def test_clean_tables_are_left_alone(self):
         """Neither unmasked nor warned of: the share below 1 % is that of clean rows."""
@@ -122,6 +122,28 @@ class TestMasking:
         X[:1200] += 7 / np.sqrt(200)
         detector, categories = fit_noting(X)
         assert MaskingWarning in categories or detector.is_outlier_[:1200].mean() > 0.5
+
+    def test_a_small_group_taken_in_again_is_said(self):
+        """The second group is found in the sketch, and too near at the α of all columns."""
+        rng = np.random.default_rng(90_000)
+        lags = np.abs(np.subtract.outer(np.arange(200), np.arange(200)))
+        X = rng.standard_normal((4000, 200)) @ np.linalg.cholesky(0.9**lags).T
+        X[:400] = rng.uniform(3, 4, (400, 200))
+        X[200:400, ::2] *= -1
+        detector, categories = fit_noting(X)
+        assert MaskingWarning in categories or detector.is_outlier_[:400].mean() > 0.8
+
+    def test_outliers_without_a_gap_are_said(self):
+        """Uniform outliers reach from the middle of the others to five times their spread."""
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            X = rng.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], 1000)
+            X[:400] = rng.uniform(1, 6, (400, 2))
+            detector, categories = fit_noting(X, model="gaussian")
+            gross = np.einsum("ij,ij->i", X @ np.linalg.inv([[1, 0.7], [0.7, 1]]), X) > 18.4
+            assert (
+                MaskingWarning in categories or detector.is_outlier_[:400][gross[:400]].mean() > 0.8
+            )
 
 
 class TestGroups:
@@ -177,7 +199,9 @@ class TestTies:
     def test_a_row_many_times(self):
         X = np.random.default_rng(0).normal(size=(300, 3))
         with pytest.warns(DegenerateDataWarning, match="are equal"):
-            detector = EOSDetector().fit(np.concatenate([X, np.repeat(X[:1], 400, axis=0)]))
+            detector = EOSDetector(model="gaussian").fit(
+                np.concatenate([X, np.repeat(X[:1], 400, axis=0)])
+            )
         assert detector.is_outlier_.sum() == 299  # the row itself, first of 401, is no outlier
 
     def test_a_column_with_one_value_in_most_rows_is_named(self):
@@ -185,7 +209,7 @@ class TestTies:
         X = rng.normal(size=(400, 3))
         X[:260, 2] = 7.5
         with pytest.warns(DegenerateDataWarning, match=r"65.0% of the rows have x2 = 7.5"):
-            detector = EOSDetector().fit(X)
+            detector = EOSDetector(model="gaussian").fit(X)
         assert detector.is_outlier_[260:].all()
         assert detector.is_outlier_[:260].mean() < 0.02
         explained = detector.explain(X[300:301])

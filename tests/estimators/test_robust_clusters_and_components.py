@@ -13,7 +13,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from eosparse import EOSPCA, DegenerateDataWarning, EOSDetector, EOSKMeans, Status
-from eosparse.models import LinearModel
+from eosparse.fitting.search import Search
+from eosparse.models import LinearModel, SubspaceModel
+from eosparse.rows import MemoryRows, take_sample
 
 CENTRES = np.array([[0.0, 0.0, 0.0], [8.0, 0.0, 0.0], [0.0, 9.0, 3.0]])
 
@@ -343,6 +345,23 @@ def test_as_many_components_as_columns_leave_no_outlier():
     assert not model.is_outlier_.any()
     np.testing.assert_allclose(model.weights_, 1 / len(X), rtol=1e-6)
     assert model.noise_variance_ == 0.0
+
+
+def test_alpha_does_not_depend_on_where_its_refinement_starts():
+    """Heavy tails make each step of the refinement nearly as long as the one before."""
+    X = np.random.default_rng(0).standard_t(3, size=(500, 3)) * [4.0, 2.0, 1.0]
+    sample = take_sample(MemoryRows(X), 500)
+    search = Search(SubspaceModel(1), sample, 1e-20)
+    start = next(iter(search.model.starts(sample)))
+    alphas = [search.refine(start, alpha)[1] for alpha in (1.0, 3.0, 10.0)]
+    np.testing.assert_allclose(alphas, alphas[0], rtol=1e-3)
+
+
+def test_numbers_rounded_to_single_precision_may_be_held_in_double():
+    years, months = np.repeat(np.arange(1990, 2010), 12), np.tile(np.arange(12), 20)
+    X = np.column_stack([years, months, years + months / 12]).astype(np.float32)
+    single, double = (EOSPCA(2).fit(X.astype(kind)) for kind in (np.float32, np.float64))
+    np.testing.assert_allclose(single.p_values(X), double.p_values(X), atol=1e-6)
 
 
 def test_clusters_of_tied_rows():

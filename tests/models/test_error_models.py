@@ -329,6 +329,35 @@ def test_an_empty_cluster_keeps_its_centre(table):
     assert np.isfinite(centres).all()
 
 
+def test_rounding_moves_no_cluster_off_the_middle_of_two_rows():
+    """A step multiplies a deviation by 2d²/α = 20: rounding would choose between the rows."""
+    rows = MemoryRows(np.array([[-1.0], [1.0]]))
+    for middle in (0.0, 1e-14, -1e-14):
+        found = alternate(ClusterModel(1), rows, 0.1, np.array([[middle]]))
+        assert found.theta.item() == middle
+    moved = alternate(ClusterModel(1), rows, 0.1, np.array([[1e-3]]))
+    assert moved.theta.item() > 0.99
+
+
+def test_rows_between_centres_go_to_the_first():
+    centres = np.array([[0.1], [0.7]])
+    halfway = (centres[0] + centres[1]) / 2 + np.array([[-1e-16], [0.0], [1e-16]])
+    np.testing.assert_array_equal(ClusterModel().assign(halfway, centres), 0)
+
+
+@pytest.mark.parametrize("wide", [1e3, 1e6, 1e9])
+def test_a_wide_column_costs_a_subspace_no_digits(wide):
+    """Next to it, the second axis is that of the rows without what the first explains."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 4)) * [1.0, 3.0, 1.0, 1.0]
+    X -= X.mean(axis=0)
+    X[:, 3] -= X[:, :3] @ np.linalg.lstsq(X[:, :3], X[:, 3])[0]  # uncorrelated with the others
+    expected = np.linalg.eigh(np.cov(X[:, :3], rowvar=False))[1][:, -1]
+    X[:, 3] *= wide
+    second = from_all(SubspaceModel(2), X).components[1, :3]
+    assert abs(second @ expected) > 1 - 1e-12
+
+
 def test_a_component_without_rows_stays(table):
     start = mixture_start(table)
     far = Normal(np.full(3, 1e8), np.eye(3))

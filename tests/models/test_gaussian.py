@@ -173,6 +173,18 @@ def test_exact_relations_have_no_covariance():
         _ = fit.factor
 
 
+def test_exact_relations_are_seen_behind_a_small_pivot():
+    """The third column almost follows from the first; the fourth is a sum of all."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 3))
+        X[:, 2] = 0.03 * X[:, 0] + 2e-4 * X[:, 2]
+        X = np.column_stack([X, X @ rng.normal(size=3)])
+        moments = weighted_moments(X, rng.uniform(size=60), diagonal=False)
+        with pytest.raises(SingularFitError):
+            _ = GaussianModel(n_features=4).solve(moments).factor
+
+
 def test_the_stability_floor_rises_with_parameters_and_falls_with_rows():
     assert largest_stable_coupling(10, 100) > largest_stable_coupling(50, 100)
     assert largest_stable_coupling(10, 100) < largest_stable_coupling(10, 1000) < 0.5

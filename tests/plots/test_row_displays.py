@@ -333,3 +333,48 @@ def test_a_row_at_the_location_has_zero_shares(ax):
     display = ExplanationDisplay(np.zeros((1, 2)), np.ones((1, 2)), ["a", "b"], ["row 0"])
     display.plot(ax=ax)
     assert display.shares.tolist() == [[0.0, 0.0]]
+
+
+@pytest.fixture(scope="module", params=["margins", "groups", "local"])
+def climbed(request):
+    """A detector of each rung that is not one Gaussian, and a frame with text and dates."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"kind": rng.choice(["a", "b"], 300), "x": np.exp(rng.normal(size=300))})
+    frame["y"] = rng.normal(size=300)
+    if request.param == "groups":
+        frame["x"] = rng.normal(20 * (np.arange(300) % 2), 1)
+    frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.normal(0, 99, 300), "D")
+    frame.loc[7, "y"] = 40.0
+    detector = EOSDetector(model=request.param).fit(frame)
+    assert detector.is_outlier_[7]
+    return detector, frame
+
+
+def test_rows_of_every_rung_can_be_mapped(climbed):
+    detector, frame = climbed
+    display = OutlierMapDisplay.from_estimator(detector, frame)
+    assert np.isfinite(display.distances).all()
+    assert (display.distances >= 0).all()
+    np.testing.assert_array_equal(display.distances > display.cut, display.is_outlier)
+    is_gaussian = detector.rung_ == "margins"
+    assert display.ax_.get_ylabel().startswith("robust distance" if is_gaussian else "surprise")
+
+
+def test_quantiles_and_reasons_of_every_rung(climbed):
+    detector, frame = climbed
+    for rows in (None, frame):
+        display = DistanceQQDisplay.from_estimator(detector, rows)
+        assert np.isfinite(display.distances).all()
+        assert (np.diff(display.distances) >= 0).all()
+        assert display.is_outlier[-1]
+    reasons = ExplanationDisplay.from_estimator(detector, frame, rows=[7])
+    assert int(reasons.shares[0].argmax()) == list(frame.columns).index("y")
+    WeightsDisplay.from_estimator(detector)
+
+
+def test_an_ellipse_needs_one_gaussian(climbed):
+    detector, frame = climbed
+    with pytest.raises(ValueError, match=r"needs one Gaussian .* EOSDetector\(model='gaussian'\)"):
+        ToleranceEllipseDisplay.from_estimator(detector, frame)
+    with pytest.raises(ValueError, match="needs one Gaussian"):
+        ToleranceEllipseDisplay.from_components(detector, frame)

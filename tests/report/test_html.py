@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from eosparse import EOSDetector
 from eosparse.cli.app import app
 from eosparse.report.html import render_inert_json
-from eosparse.tables import TableFile, encode_table, outlier_map, recognise_columns
+from eosparse.tables import TableFile, outlier_map, recognise_columns, take_cells
 from eosparse.tables.detection import score_training_rows
 
 HOSTILE = "</script><script>window.hit=1</script><img src=x onerror='window.hit=1'>"
@@ -95,11 +95,60 @@ def test_a_large_table_makes_a_small_file(tmp_path):
 
 
 def test_a_table_without_outliers(tmp_path):
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(2)
     frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
     text = report_of(frame, tmp_path)
     assert "No row is flagged." in text
     assert "is an outlier" in text
+
+
+@pytest.fixture
+def skewed():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"income": np.exp(rng.normal(size=800)), "size": rng.normal(size=800)})
+    frame.loc[7, "size"] = 30
+    return frame
+
+
+def test_bent_columns_have_a_picture(skewed, tmp_path):
+    text = report_of(skewed, tmp_path)
+    (picture,) = data_of(text)["map"]["margins"]
+    assert picture["column"] == "income"
+    assert picture["words"].startswith("skewed to the right: ")
+    assert sum(picture["counts"]) + picture["n_beyond"] == 800
+    # The law expects about as many values as there are, in every part of the picture.
+    expected = np.array(picture["expected"]).reshape(-1, 4).mean(axis=1)
+    assert expected.sum() == pytest.approx(sum(picture["counts"]), rel=0.02)
+    assert np.abs(expected - picture["counts"]).max() < 30
+    assert "Columns that were bent" in text
+    assert data_of(text)["map"]["path"] is None
+    assert 'id="alpha"' not in text
+    hidden = report_of(skewed, tmp_path, "--embed", "none")
+    assert data_of(hidden)["map"]["margins"] == []
+
+
+def test_a_report_promises_nothing_that_does_not_hold(frame, tmp_path):
+    frame["rain"] = np.maximum(np.random.default_rng(1).normal(size=len(frame)), 0)
+    text = report_of(frame, tmp_path)
+    assert "No error rate can be promised" in text
+    assert "false-discovery" not in text
+    assert "are false alarms:" not in text
+    data = data_of(text)
+    assert data["map"]["label"].startswith("surprise")
+    assert data["flagged"][0]["row"] == 8
+
+
+def test_groups_are_listed(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(1000, 3)), columns=["x0", "x1", "x2"])
+    frame.loc[:299, "x0"] += 12
+    text = report_of(frame, tmp_path)
+    assert re.search(r'<td class="number">300</td><td class="number">30.0%</td><td>outliers', text)
+    assert "--groups kinds" in text
+    assert len(data_of(text)["flagged"]) == 300
+    assert re.search(r"<bdi>x0 1[12]\.?\d*, x1 ", text)
+    hidden = report_of(frame, tmp_path, "--embed", "none")
+    assert not re.search(r"<bdi>x0 1[12]", hidden)
 
 
 def test_labels_report(frame, tmp_path):
@@ -117,9 +166,9 @@ def test_the_path_of_the_rows_shown_is_that_of_all_rows(monkeypatch):
     frame = pd.DataFrame(rng.normal(size=(20_000, 4)), columns=list("abcd"))
     frame.iloc[:400] += rng.normal(0, 6, (400, 4))
     columns = recognise_columns(frame)
-    numbers = encode_table(frame, columns)
+    cells = take_cells(frame, columns)
     detector = EOSDetector().fit(frame)
-    scored = score_training_rows(TableFile(frame, "table"), columns, numbers, detector)
+    scored = score_training_rows(TableFile(frame, "table"), columns, cells, detector)
     whole = outlier_map.map_outliers(scored).path
     monkeypatch.setattr(outlier_map, "_MAX_PATH_NUMBERS", 1000)
     sampled = outlier_map.map_outliers(scored).path

@@ -6,13 +6,20 @@ from dataclasses import replace
 import pytest
 
 from eosparse.report.json import render_json
-from eosparse.report.text import format_details, format_headline, format_quality, format_rows
+from eosparse.report.text import (
+    format_details,
+    format_group,
+    format_headline,
+    format_quality,
+    format_rows,
+)
 from eosparse.tables import Column, Role
 from eosparse.tables.reasons import Reason, format_reasons
 from eosparse.tables.summary import (
     DetectionSummary,
     FlaggedLabel,
     FlaggedRow,
+    GroupSummary,
     LabelMatrix,
     LabelModelSummary,
     LabelSummary,
@@ -22,7 +29,21 @@ from eosparse.tables.summary import (
     TableSummary,
 )
 
-MODEL = ModelSummary(0.5, True, 0.01, 0.0, 2, 3, "converged", 400.0, (1.0, 0.5))
+MODEL = ModelSummary(
+    rung="gaussian",
+    reason="Good rows are described by one Gaussian.",
+    promise=True,
+    promise_reason="the p-values are as the law says",
+    alpha=0.5,
+    is_alpha_chosen=True,
+    fdr=0.01,
+    shrinkage=0.0,
+    n_columns=2,
+    passes=3,
+    status="converged",
+    effective_rows=400.0,
+    objective=(1.0, 0.5),
+)
 ROW = FlaggedRow(7, "P7", 1e-120, 12.0, 0.0, (Reason("weight", "700", 0.9),))
 DETECTION = DetectionSummary(
     table=TableSummary("people.csv", 1000, 1000),
@@ -86,8 +107,55 @@ def test_headlines_of_a_level_promise_no_false_discovery_rate():
     )
 
 
+NO_PROMISE = replace(MODEL, rung="local", promise=False, promise_reason="there is no law")
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, "None of the 1,000 rows in people.csv stands out."),
+        (1, "1 of 1,000 rows in people.csv stands out (0.10%); ranked."),
+        (300, "300 of 1,000 rows in people.csv stand out (30.00%); ranked."),
+    ],
+)
+@pytest.mark.parametrize(
+    "model", [NO_PROMISE, ScoringSummary(**vars(NO_PROMISE), level=0.05)], ids=["detect", "score"]
+)
+def test_no_rate_is_promised_where_none_is_known(count, said, model):
+    summary = replace(DETECTION, model=model, n_flagged=count)
+    assert format_headline(summary) == (
+        f"{said} No error rate can be promised because there is no law."
+    )
+    everything = " ".join([format_headline(summary), *format_details(summary)])
+    assert not any(word in everything for word in ("false", "Expect", "good rows"))
+
+
+def test_groups_are_sentences_with_a_remedy():
+    apart = GroupSummary(600, 0.3, True, ("x0",), {"x0": 9.125, "born": "1990-01-31"})
+    assert format_group(apart) == (
+        "600 rows (30.0%) sit apart as a group near x0 = 9.125, by 'x0'. If they are a kind of "
+        "their own and not wrong, use --groups kinds."
+    )
+    kind = replace(apart, is_outlier=False, columns=("born", "x0"))
+    assert format_group(kind) == (
+        "A group of 600 rows (30.0%) is near born = 1990-01-31 and x0 = 9.125."
+    )
+    # By categories alone: they have no middle.
+    assert "sit apart as a group, by 'sex'" in format_group(replace(apart, columns=("sex",)))
+
+
+def test_kinds_of_columns_are_told():
+    rating = Column("rating", Role.NUMBER, "numbers", kind="levels", kind_why="5 different values")
+    born = Column("born", Role.DATE, "dates", kind="date", kind_why="dates")
+    assert format_details(replace(DETECTION, columns=(rating, born)))[-2:] == [
+        "Dates in days: born (dates).",
+        "Of few values: rating (levels: 5 different values).",
+    ]
+
+
 def test_details_name_the_columns():
     assert format_details(DETECTION) == [
+        "Good rows are described by one Gaussian.",
         "2 columns, alpha=0.5 (automatic), 3 passes, converged.",
         "Not used: id (a different text in each row).",
         "Read as numbers: level (numbers stored as text).",
@@ -121,10 +189,12 @@ def test_json_has_the_documented_keys():
     detection = json.loads(render_json(DETECTION))
     assert list(detection) == [
         "kind", "eosparse", "table", "columns", "notes", "model", "n_flagged", "flagged", "usual",
+        "groups",
     ]  # fmt: skip
     assert detection["kind"] == "detection"
     assert detection["columns"][1] == {
-        "name": "weight", "role": "number", "why": "numbers", "n_missing": 0,
+        "name": "weight", "role": "number", "why": "numbers", "n_missing": 0, "kind": None,
+        "kind_why": "",
     }  # fmt: skip
     assert detection["flagged"][0]["reasons"] == [
         {"column": "weight", "value": "700", "share": 0.9}

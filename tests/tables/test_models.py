@@ -13,7 +13,7 @@ import eosparse
 from eosparse import EOSDetector
 from eosparse.datasets import make_contaminated
 from eosparse.models import GaussianModel
-from eosparse.tables import encode_table, recognise_columns
+from eosparse.tables import recognise_columns, take_cells
 from eosparse.tables.models import ModelError, load_model, save_model
 
 
@@ -21,8 +21,8 @@ def made(n_rows=300, n_columns=4, **options):
     X, _ = make_contaminated(n_rows, n_columns, 0.1, random_state=0)
     frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(n_columns)])
     columns = recognise_columns(frame)
-    numbers = encode_table(frame, columns)
-    return EOSDetector(**options).fit(frame), columns, numbers, frame
+    cells = take_cells(frame, columns)
+    return EOSDetector(**options).fit(frame), columns, cells, frame
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def made(n_rows=300, n_columns=4, **options):
     ],
 )
 def test_a_loaded_model_gives_the_same_answers(tmp_path, sizes, options):
-    detector, columns, numbers, frame = made(*sizes, **options)
-    save_model(detector, columns, numbers, tmp_path / "m.eos")
+    detector, columns, cells, frame = made(*sizes, **options)
+    save_model(detector, columns, cells, tmp_path / "m.eos")
     saved = load_model(tmp_path / "m.eos")
     for name in ("p_values", "predict", "score_samples", "mahalanobis"):
         np.testing.assert_array_equal(
@@ -50,6 +50,37 @@ def test_a_loaded_model_gives_the_same_answers(tmp_path, sizes, options):
     assert list(tmp_path.iterdir()) == [tmp_path / "m.eos"]
 
 
+def tables_of_every_rung():
+    """Tables with categories and dates, by the rung that describes them."""
+    rng = np.random.default_rng(0)
+    n = 600
+    sex = rng.choice(["f", "m"], n)
+    plain = pd.DataFrame({"sex": sex, "size": rng.normal(np.where(sex == "f", 165, 180), 7)})
+    plain["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.normal(0, 9, n).round(), "D")
+    skewed = plain.assign(income=np.exp(rng.normal(size=n)))
+    groups = plain.assign(x=rng.normal(20 * (np.arange(n) % 2), 1), y=rng.normal(size=n))
+    heap = plain.assign(rain=np.maximum(rng.normal(size=n), 0))
+    return {"gaussian": plain, "margins": skewed, "groups": groups, "local": heap}
+
+
+@pytest.mark.parametrize("rung", ["gaussian", "margins", "groups", "local"])
+def test_every_rung_is_saved(tmp_path, rung):
+    frame = tables_of_every_rung()[rung]
+    columns = recognise_columns(frame)
+    cells = take_cells(frame, columns)
+    detector = EOSDetector(model="auto" if rung == "gaussian" else rung).fit(cells.frame)
+    assert detector.rung_ == rung
+    save_model(detector, columns, cells, tmp_path / "m.eos")
+    saved = load_model(tmp_path / "m.eos").detector
+    for name in ("p_values", "predict", "score_samples", "transform"):
+        np.testing.assert_array_equal(
+            getattr(saved, name)(cells.frame), getattr(detector, name)(cells.frame)
+        )
+    for name in ("rung_", "reason_", "promise_", "columns_"):
+        assert getattr(saved, name) == getattr(detector, name)
+    assert [str(group) for group in saved.groups_] == [str(group) for group in detector.groups_]
+
+
 def rewritten(path, change):
     with zipfile.ZipFile(path) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -61,8 +92,8 @@ def rewritten(path, change):
 
 @pytest.fixture
 def path(tmp_path):
-    detector, columns, numbers, _ = made()
-    save_model(detector, columns, numbers, tmp_path / "m.eos")
+    detector, columns, cells, _ = made()
+    save_model(detector, columns, cells, tmp_path / "m.eos")
     return tmp_path / "m.eos"
 
 

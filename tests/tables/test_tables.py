@@ -16,9 +16,10 @@ from eosparse.tables import (
     encode_table,
     read_table,
     recognise_columns,
+    take_cells,
     write_table,
 )
-from eosparse.tables.columns import find_identifier
+from eosparse.tables.columns import apply_kinds, find_identifier
 
 
 @pytest.fixture
@@ -134,6 +135,8 @@ N = np.arange(40)
         ("account", [f"{n:05d}" for n in N], Role.IDENTIFIER),
         ("paid", N % 7, Role.NUMBER),  # ends in "id" but is not one
         ("born", 19500101 + 10000 * (N % 30), Role.DATE),
+        ("month", 20240101 + 100 * (N[:12]), Role.IDENTIFIER),  # one row after the other
+        ("start", [f"{n:02d}:30" for n in N % 24], Role.TEXT),  # of which day?
         ("serial", 19500199 + N, Role.IDENTIFIER),  # not dates: there is no day 99
         ("zip_code", 10115 + 13 * (N % 9), Role.TEXT),
         ("day", [f"{1 + n % 28:02d}.03.2024" for n in N[:-1]] + ["unknown"], Role.DATE),
@@ -186,7 +189,7 @@ def test_columns_are_recognise_columns(table):
     assert roles == {
         "patient_id": Role.IDENTIFIER,
         "nr": Role.IDENTIFIER,
-        "visit": Role.DATE,
+        "visit": Role.IDENTIFIER,  # a later date in each row
         "sex": Role.CATEGORY,
         "height": Role.NUMBER,
         "age": Role.NUMBER,
@@ -215,7 +218,7 @@ def test_numbers_stored_as_text_and_dates_are_distinguished():
             "day": ["01.02.2024", "02.02.2024", "05.02.2024"],
         }
     )
-    roles = {column.name: column.role for column in recognise_columns(table)}
+    roles = {column.name: column.role for column in recognise_columns(table, only=tuple(table))}
     assert roles["minus"] is Role.NUMBER
     assert roles["day"] is Role.DATE
     numbers = encode_table(table, [c for c in recognise_columns(table) if c.name == "minus"])
@@ -227,11 +230,11 @@ def test_missing_values_are_counted_dropped_or_filled(table):
     table.loc[7, "sex"] = None
     columns = recognise_columns(table)
     with pytest.raises(MissingValuesError, match="'height' 2, 'sex' 1, of 60 rows"):
-        encode_table(table, columns)
-    dropped = encode_table(table, columns, missing="drop")
+        encode_table(table, columns, indicate=True)
+    dropped = encode_table(table, columns, missing="drop", indicate=True)
     assert np.flatnonzero(~dropped.is_kept).tolist() == [3, 5, 7]
     assert len(dropped.values) == 57
-    filled = encode_table(table, columns, missing="impute")
+    filled = encode_table(table, columns, missing="impute", indicate=True)
     assert np.isfinite(filled.values).all()
     assert "'height' 2" in filled.notes[0]
 
@@ -242,26 +245,81 @@ def test_infinities_count_as_missing(table):
         encode_table(table, recognise_columns(table))
 
 
-def test_rows_are_compared_within_categories():
+def test_cells_are_handed_over_as_they_are(table):
     rng = np.random.default_rng(0)
-    sex = np.repeat(["f", "m"], 200)
-    height = rng.normal(np.where(sex == "f", 165, 180), 5)
-    table = pd.DataFrame({"sex": sex, "height": height})
-    numbers = encode_table(table, recognise_columns(table))
-    assert numbers.names == ("height",)
-    medians = [np.median(numbers.values[sex == s]) for s in "fm"]
-    assert medians[0] == pytest.approx(medians[1], abs=1e-9)
+    table["visit"] = rng.permutation(table["visit"])
+    cells = take_cells(table, recognise_columns(table))
+    assert cells.names == ("visit", "sex", "height", "age", "smokes")
+    assert [str(dtype) for dtype in cells.frame.dtypes][1:] == ["category"] + 3 * ["float64"]
+    assert cells.frame["visit"].dtype.kind == "M"
+    assert cells.frame["height"].tolist() == table["height"].tolist()
+    assert cells.frame["sex"].astype(str).tolist() == table["sex"].tolist()
 
 
-def test_rare_and_unknown_categories_are_compared_with_all():
-    sex = ["f"] * 50 + ["m"] * 50 + ["x"] * 2
-    table = pd.DataFrame({"sex": sex, "height": np.arange(102.0) ** 1.01})
+def test_gaps_in_cells_of_every_type(table):
+    rng = np.random.default_rng(0)
+    table["visit"] = rng.permutation(table["visit"])
+    table.loc[[3, 5], "height"] = [np.nan, np.inf]
+    table.loc[7, ["sex", "visit"]] = None
     columns = recognise_columns(table)
-    numbers = encode_table(table, columns)
-    assert numbers.values[-1, 0] == table["height"].iloc[-1]
-    new = pd.DataFrame({"sex": ["never seen"], "height": [3.0]})
-    same = encode_table(new, columns, encoding=numbers.encoding)
-    assert same.values[0, 0] == 3.0
+    with pytest.raises(MissingValuesError, match="'height' 2, 'visit' 1, 'sex' 1, of 60 rows"):
+        take_cells(table, columns)
+    dropped = take_cells(table, columns, missing="drop")
+    assert np.flatnonzero(~dropped.is_kept).tolist() == [3, 5, 7]
+    assert dropped.frame.index.tolist() == list(range(57))
+    filled = take_cells(table, columns, missing="impute")
+    assert not filled.frame.isna().any(axis=None)
+    assert filled.frame["height"][3] == table["height"][np.isfinite(table["height"])].median()
+    assert filled.frame["sex"][7] == table["sex"].mode()[0]
+    # Another table is filled with what was learned from the first.
+    empty = table.iloc[:2].assign(height=np.nan, sex=None, visit=None)
+    again = take_cells(empty, columns, missing="impute", encoding=filled.encoding)
+    assert again.frame["sex"].tolist() == 2 * [filled.frame["sex"][7]]
+    assert again.frame["visit"].tolist() == 2 * [filled.frame["visit"][7]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "days"),
+    [
+        (["01.02.2024", "13.02.2024", "05.02.2024"], [0, 12, 4]),  # days first, in all cells
+        (["02/01/2024", "02/13/2024", "02/05/2024"], [0, 12, 4]),
+        ([20240201, 20240213, 20240205], [0, 12, 4]),
+        (["2024-02-01T12:00:00Z", "2024-02-13T12:00:00Z", "2024-02-05T12:00:00Z"], [0, 12, 4]),
+    ],
+)
+def test_dates_are_read_in_one_way(cells, days):
+    table = pd.DataFrame({"day": cells})
+    columns = recognise_columns(table)
+    assert columns[0].role is Role.DATE
+    taken = take_cells(table, columns)
+    assert (taken.frame["day"] - taken.frame["day"][0]).dt.days.tolist() == days
+    # A table of one row is read as the first was, although it could be read otherwise.
+    again = take_cells(table[:1], columns, encoding=taken.encoding)
+    assert again.frame["day"][0] == taken.frame["day"][0]
+
+
+def test_dates_that_cannot_be_read_are_missing():
+    day = [f"{1 + n * 11 % 28:02d}.03.2024" for n in N]
+    table = pd.DataFrame({"day": [*day, "unknown"]})
+    (column,) = recognise_columns(table)
+    assert (column.role, column.n_missing) == (Role.DATE, 1)
+    assert "1 cell is none" in column.why
+    assert take_cells(table, [column], missing="drop").is_kept.sum() == len(N)
+
+
+def test_given_kinds_decide_on_roles(table):
+    columns = recognise_columns(table)
+    kinds = {"nr": "number", "age": "levels", "sex": "ignored", "patient_id": "category"}
+    roles = {c.name: c.role for c in apply_kinds(table, columns, kinds)}
+    assert roles["nr"] is roles["age"] is Role.NUMBER
+    assert roles["sex"] is Role.IGNORED
+    assert roles["patient_id"] is Role.CATEGORY
+    with pytest.raises(TableError, match="'sex' cannot be of kind 'number'"):
+        apply_kinds(table, columns, {"sex": "number"})
+    with pytest.raises(ValueError, match="no column 'shoe'"):
+        apply_kinds(table, columns, {"shoe": "number"})
+    with pytest.raises(ValueError, match="'nominal' of column 'sex' is unknown"):
+        apply_kinds(table, columns, {"sex": "nominal"})
 
 
 def test_indicators_are_for_classifiers(table):

@@ -28,16 +28,16 @@ def demo(
     from eosparse import EOSDetector
     from eosparse.datasets import load_blood_panel
     from eosparse.report.html import write_detection_report
-    from eosparse.tables import TableFile, encode_table, recognise_columns
+    from eosparse.tables import TableFile, recognise_columns, take_cells
     from eosparse.tables.detection import score_training_rows, summarise_detection
     from eosparse.tables.outlier_map import map_outliers
 
     panel = load_blood_panel()
     frame = pd.DataFrame(panel.X, columns=list(panel.feature_names))
     columns = recognise_columns(frame)
-    numbers = encode_table(frame, columns)
     detector = EOSDetector().fit(frame)
-    scored = score_training_rows(TableFile(frame, "blood panel"), columns, numbers, detector)
+    cells = take_cells(frame, columns)
+    scored = score_training_rows(TableFile(frame, "blood panel"), columns, cells, detector)
     summary = summarise_detection(scored)
     print(format_demo(summary, panel.mistakes))
     draw_demo(detector, frame, picture)
@@ -53,11 +53,12 @@ def format_demo(summary: DetectionSummary, mistakes: Sequence[str]) -> str:
 
     n_planted = sum(mistake != "" for mistake in mistakes)
     n_found = sum(mistakes[row.row - 1] != "" for row in summary.flagged)
-    n_flagged, fdr = len(summary.flagged), summary.model.fdr
+    n_flagged, model = len(summary.flagged), summary.model
+    rate = f"false-discovery rate {model.fdr:g}" if model.promise else "no rate is promised"
     return "\n".join(
         [
-            f"{len(mistakes)} blood panels (synthetic): {format_model(summary.model)}",
-            f"{n_flagged} rows are outliers (false-discovery rate {fdr:g}), counted from 1:",
+            f"{len(mistakes)} blood panels (synthetic): {format_model(model)}",
+            f"{n_flagged} rows are outliers ({rate}), counted from 1:",
             "",
             f"{'row':>4}  {'p-value':>8}  why",
             *(

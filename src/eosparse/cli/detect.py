@@ -20,7 +20,10 @@ def detect(
     columns: options.ColumnsOption = None,
     ignore: options.IgnoreOption = None,
     identifier: options.IdOption = None,
+    kind: options.KindOption = None,
     missing: options.MissingOption = options.Missing.error,
+    model: options.ErrorModelOption = options.ErrorModel.auto,
+    groups: options.GroupsOption = options.Groups.outliers,
     fdr: options.FdrOption = 0.01,
     alpha: options.AlphaOption = None,
     output: options.OutputOption = None,
@@ -36,14 +39,20 @@ def detect(
     Exit codes: 0 success, 2 usage error or unusable table, 3 no result (the weights collapsed), 130
     interrupted.
     """
-    selection = options.TableSelection(table, columns, ignore, identifier)
+    kinds = options.split_kinds(kind)
+    selection = options.TableSelection(table, columns, ignore, identifier, kinds=kinds)
     files = options.OutputFiles(output, report, save_model, force)
     with options.handle_errors() as notes, StatusLine() as status:
         files.check()
         from eosparse import EOSDetector  # takes a second, which the status line bridges
 
         detector = EOSDetector(
-            "auto" if alpha is None else alpha, fdr=fdr, callback=status.show_iteration
+            "auto" if alpha is None else alpha,
+            fdr=fdr,
+            model=model.value,
+            kinds=kinds,
+            groups=groups.value,
+            callback=status.show_iteration,
         )
         if selection.is_streamed:
             summary = _detect_on_disk(selection, detector, files, status)
@@ -61,17 +70,19 @@ def _detect_in_memory(
     notes: list[str],
     status: StatusLine,
 ) -> DetectionSummary:
-    from eosparse.tables import encode_table
+    from eosparse.tables import take_cells
     from eosparse.tables.detection import append_scores, score_training_rows, summarise_detection
+    from eosparse.tables.fitting import fit_cells, suit_model
 
     status.show("Reading the table")
     source, columns = selection.read()
-    numbers = encode_table(source.frame, columns, missing=missing.value)
-    status.show(f"Fitting {len(numbers.values):,} rows, {len(numbers.names):,} columns")
-    detector.fit(numbers.to_frame())
+    columns = suit_model(columns, detector)
+    cells = take_cells(source.frame, columns, missing=missing.value)
+    status.show(f"Fitting {len(cells.frame):,} rows, {len(cells.names):,} columns")
+    fit_cells(detector, cells)
     detector.set_params(callback=None)  # the report's path along alpha copies the detector
     status.show("Explaining the flagged rows")
-    scored = score_training_rows(source, columns, numbers, detector)
+    scored = score_training_rows(source, columns, cells, detector)
     summary = summarise_detection(scored)
     if files.output is not None:
         status.show(f"Writing {files.output.name}")
@@ -86,7 +97,7 @@ def _detect_in_memory(
     if files.model is not None:
         from eosparse.tables.models import save_model
 
-        save_model(detector, columns, numbers, files.model)
+        save_model(detector, columns, cells, files.model)
     return summary
 
 
@@ -97,15 +108,20 @@ def _detect_on_disk(
     status: StatusLine,
 ) -> DetectionSummary:
     from eosparse.rows.formats import PARQUET, find_format
-    from eosparse.tables import TableError
-    from eosparse.tables.streaming import detect_streamed, ignore_categories, read_first_rows
+    from eosparse.tables import Role, TableError
+    from eosparse.tables.columns import leave_out
+    from eosparse.tables.streaming import detect_streamed, read_first_rows
 
     if files.report is not None or files.model is not None:
         raise TableError("--report and --save-model need a table that fits into memory.")
     if files.output is not None and find_format(files.output) is not PARQUET:
         raise TableError("The output of a streamed table must be Parquet: --output FILE.parquet.")
     status.show(f"Streaming {selection.table}")
-    columns = ignore_categories(selection.recognise(read_first_rows(selection.table)))
+    columns = leave_out(
+        selection.recognise(read_first_rows(selection.table)),
+        "only numbers are used in streamed tables",
+        *(Role.CATEGORY, Role.DATE),
+    )
     with tempfile.TemporaryDirectory() as folder:
         output = files.output or Path(folder) / "scores.parquet"
         return detect_streamed(selection.table, columns, detector, output, overwrite=files.force)

@@ -33,7 +33,7 @@ def score(
 
     Exit codes: 0 success, 2 usage error or unusable table, 130 interrupted.
     """
-    from eosparse.tables import encode_table, read_table
+    from eosparse.tables import read_table, take_cells
     from eosparse.tables.detection import append_scores, score_new_rows, summarise_scoring
     from eosparse.tables.models import load_model
 
@@ -44,10 +44,8 @@ def score(
         saved, source = load_model(model), read_table(table)
         columns = saved.match_columns(source)
         status.show(f"Scoring {len(source.frame):,} rows")
-        numbers = encode_table(
-            source.frame, columns, missing=missing.value, encoding=saved.encoding
-        )
-        scored = score_new_rows(source, columns, numbers, saved.detector, level)
+        cells = take_cells(source.frame, columns, missing=missing.value, encoding=saved.encoding)
+        scored = score_new_rows(source, columns, cells, saved.detector, level)
         summary = summarise_scoring(scored, level)
         files.write_output(append_scores(scored, summary), source)
     print_summary(add_notes(summary, notes), as_json=as_json, top=top, written=files.paths)

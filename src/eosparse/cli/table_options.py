@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +26,23 @@ class Missing(StrEnum):
     error = "error"
     drop = "drop"
     impute = "impute"
+
+
+class ErrorModel(StrEnum):
+    """What good rows look like."""
+
+    auto = "auto"
+    gaussian = "gaussian"
+    margins = "margins"
+    groups = "groups"
+    local = "local"
+
+
+class Groups(StrEnum):
+    """What groups of rows that sit apart are."""
+
+    outliers = "outliers"
+    kinds = "kinds"
 
 
 class Embed(StrEnum):
@@ -56,6 +73,27 @@ MissingOption = Annotated[
     typer.Option(
         "--missing",
         help="Missing values: stop with an error, drop the rows, or fill in the column's median.",
+    ),
+]
+KindOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="COLUMN=KIND",
+        help="What a column holds: number, levels, category, heap, date or ignored. Can be "
+        "repeated; recognised by default.",
+    ),
+]
+ErrorModelOption = Annotated[
+    ErrorModel,
+    typer.Option(
+        "--model", help="What good rows look like; by default the simplest model that fits."
+    ),
+]
+GroupsOption = Annotated[
+    Groups,
+    typer.Option(
+        "--groups", help="Whether smaller groups of rows are outliers, or kinds of good rows."
     ),
 ]
 AlphaOption = Annotated[
@@ -89,6 +127,7 @@ class TableSelection:
     ignore: list[str] | None = None
     identifier: str | None = None
     target: str | None = None
+    kinds: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_streamed(self) -> bool:
@@ -106,15 +145,30 @@ class TableSelection:
     def recognise(self, frame: pd.DataFrame) -> list[Column]:
         """Recognise the columns of the table from all of its rows or some of them."""
         from eosparse.tables import recognise_columns
+        from eosparse.tables.columns import apply_kinds
 
         known = {str(name) for name in frame.columns}
-        return recognise_columns(
+        columns = recognise_columns(
             frame,
             only=_split_names(self.columns, known),
             ignore=_split_names(self.ignore, known),
             identifier=self.identifier,
             target=self.target,
         )
+        return apply_kinds(frame, columns, self.kinds)
+
+
+def split_kinds(given: list[str] | None) -> dict[str, str]:
+    """Split options such as "sex=category" at their last "="."""
+    kinds: dict[str, str] = {}
+    for text in given or ():
+        column, mark, kind = text.rpartition("=")
+        if not (mark and column):
+            raise typer.BadParameter(
+                f"--kind {text}: write COLUMN=KIND, such as --kind sex=category."
+            )
+        kinds[column] = kind.strip()
+    return kinds
 
 
 def _split_names(names: list[str] | None, known: set[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from eosparse.comparison.measures import MEASURES
 from eosparse.comparison.panels import adbench, drop_missing_methods
+from eosparse.comparison.peers.eos import EOS_AUTO
 from eosparse.comparison.peers.timing import warm_up
 from eosparse.comparison.runner import OK, Grid, Observer, Plan, Store, Workers, run_grids
 from eosparse.comparison.tables import make_table
@@ -146,7 +147,8 @@ def compare_detectors(
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "own.npz", X=own.X, y=own.is_outlier)
         setting = {"set": "own", "folder": folder}
-        grid = Grid("own", (setting,), adbench.METHODS, adbench.judge_as_given, warm_up)
+        methods = (EOS_AUTO, *adbench.METHODS)
+        grid = Grid("own", (setting,), methods, adbench.judge_as_given, warm_up)
         store = Store(Path(folder))
         plan = Plan(repetitions=1, least=1, budget=limit, limit=limit)
         run_grids([drop_missing_methods(grid)], plan, store, Workers(n_workers), observe)

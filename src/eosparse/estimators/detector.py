@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -13,19 +13,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from eosparse.core import Callback, FloatArray, Status
-from eosparse.estimators.row_estimator import RowEstimator
+from eosparse.estimators.scores_on_disk import ScoresOnDisk
 from eosparse.fitting.alpha_path import AlphaPath, follow_path
-from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule
+from eosparse.fitting.ladder import Climb, fit_table
 from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.progress import Progress
-from eosparse.fitting.table_input import open_new, open_training, read_new
+from eosparse.fitting.table_input import open_training, read_new
 from eosparse.inference import Explanation
-from eosparse.rows import STORAGES, fit_threads
+from eosparse.rows import STORAGES, Table, TableView
 
 
-class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]  # sklearn has no types
+class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOnDisk):  # type: ignore[misc]  # sklearn has no types
     r"""Find the outliers of a table: rows that do not belong to its bulk.
 
     Entropic Outlier Sparsification minimises
@@ -33,13 +33,13 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     .. math::
         \sum_t w_t\, g(x_t; \theta) + \alpha \sum_t w_t \log w_t
 
-    over the weights w, which sum to one, and the parameters θ of an error model g. By default g is
-    minus the Gaussian log-density per column with θ = (μ, V), so that the weights are
-    ``w ∝ exp(-c·m/2)`` with m the squared Mahalanobis distance and ``c = 1/(αD)``. Rows far from
-    the bulk lose their weight, and with it their influence on μ and V.
+    over the weights w, which sum to one, and the parameters θ of an error model g: for a Gaussian,
+    minus its log-density per column with θ = (μ, V). Rows far from the bulk lose their weight, and
+    with it their influence on μ and V.
 
-    Other models find rows away from clusters, from a subspace, from a mixture or from a regression,
-    or rows that a model of your own cannot explain.
+    By default, the first of four models whose law the good rows follow is taken: one Gaussian, one
+    Gaussian after bending the columns, a few groups, local distances. Other models find rows away
+    from clusters, from a subspace or from a regression, or that your own model cannot explain.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         Choose alpha so that the weights amount to this many rows instead.
     fdr : float, default=0.01
         Flag rows by Benjamini-Hochberg at this false-discovery rate: on average, at most this
-        share of the flagged rows are good rows, if the bulk is Gaussian. The procedure runs at
+        share of the flagged rows are good rows, if `promise_` is true. The procedure runs at
         ``fdr / 1.15``, which allows for the remaining error of the p-values far in the tail.
     level : float, optional
         Flag training rows with p-values up to this level instead.
@@ -63,19 +63,31 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         Flag rows with ``T·w`` below this value instead; the paper uses 0.01.
     contamination : float in (0, 0.5], optional
         Flag this share of the training rows instead.
-    model : str or TableModel, default="gaussian"
+    model : str or TableModel, default="auto"
         What good rows look like:
 
-        - "gaussian": one cloud;
+        - "auto": the first of "gaussian", "margins", "groups" and "local" that describes them, with
+          columns of few values taken as levels;
+        - "margins": one cloud, after skewed and heavy-tailed columns are bent to a normal law;
+        - "groups": in one of a few clouds, as few as possible;
+        - "local": close to other rows, whatever the shape of the bulk;
+        - "gaussian": one cloud, all columns as numbers: the model of the paper;
         - "clusters": close to one of 8 centres (one per ten rows if that is fewer);
         - "subspace": close to a plane with as many dimensions as eigenvalues exceed their mean;
         - "mixture": in one of 3 clouds (one per twenty rows if that is fewer);
         - "regression": the last column is a linear function of the others.
 
-        These see the columns centred and robustly scaled. For other options, pass a model of
-        `eosparse.models`, such as ``GaussianModel(covariance="diag")``, ``ClusterModel(5)``,
+        The last four see the columns centred and robustly scaled. For other options, pass a model
+        of `eosparse.models`, such as ``GaussianModel(covariance="diag")``, ``ClusterModel(5)``,
         ``SubspaceModel(2)``, ``MixtureModel(4)`` or ``LinearModel(target=0)``, or a subclass of
         `TableModel` of your own. Models that you pass see the columns as they are.
+    kinds : mapping of str to str, optional
+        What some columns hold, by their names (``"x0"``, ``"x1"``, ... without names): "number",
+        "levels", "category", "heap", "date" or "ignored". Others are recognised. For "auto" and its
+        rungs only.
+    groups : {"outliers", "kinds"}, default="outliers"
+        What groups are beside one that holds more than half of the rows: outliers, or other kinds
+        of good rows. Groups without a majority are kinds in any case.
     start : {"deterministic", "random", "uniform"} or array, default="deterministic"
         Where the alternation starts: from the best of several robust guesses, from random weights
         (as in the paper), from equal weights, or from the weights you pass, one per row.
@@ -97,6 +109,18 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
 
     Attributes
     ----------
+    rung_ : str or None
+        Which of "gaussian", "margins", "groups" and "local" describes the good rows; None if you
+        asked for another model, or for "gaussian".
+    reason_ : str
+        Why, in a sentence.
+    promise_ : Promise
+        Whether the false-discovery rate can be promised; true or false, with a `reason`.
+    columns_ : tuple of ColumnKind
+        What each column holds: its `name`, `kind` and `why`.
+    groups_ : tuple of Group
+        Groups of rows: those of the rung "groups", or of flagged rows that sit apart together.
+        Each has `n_rows`, `share`, `centre`, `columns` that tell it apart, and `is_outlier`.
     weights_ : ndarray of shape (n_samples,)
         Weights of the training rows, summing to one.
     location_ : ndarray of shape (n_features,)
@@ -121,28 +145,27 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         The objective at the solution.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective after each accepted pass, never rising.
-    n_iter_ : int
-        Number of passes over the rows.
+    n_iter_, status_
+        Number of passes over the rows, and how the alternation ended.
     effective_sample_size_ : float
         Kish's effective number of rows, ``1 / Σ w²``.
-    status_ : Status
-        How the alternation ended.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, if the input has names that are all strings.
+    n_features_in_, feature_names_in_
+        Number of columns, and their names, if the input has names that are all strings.
 
     Notes
     -----
+    The false-discovery rate is promised if p-values between those of flagged rows and 0.2 are
+    spread as the law of the model says, and no group of flagged rows holds more than 5 % of the
+    table. Local distances follow no law, and never promise a rate. A promise is about
+    false alarms, not about outliers that are missed. The guide on verdicts has examples.
+
     `predict` applies the cut-off of the training rows to any row, so that ``fit(X).predict(X)``
     equals ``fit_predict(X)``. With few rows per column, a new row lies farther out than a training
     row, which has pulled the fit towards itself. `p_values` accounts for that: prefer it for new
     rows.
 
-    For models other than the Gaussian, p-values rest on a law that is fitted to the weighted
-    errors. They are about right if rows scatter around clusters, subspace or plane like a Gaussian
-    with equal variances, and approximate otherwise. Those of a mixture are upper bounds. The guide
-    on error models has measured rates.
+    For "clusters", "subspace", "mixture" and "regression", p-values rest on a law that is fitted to
+    the weighted errors, and are approximate. The guide on error models has measured rates.
 
     References
     ----------
@@ -168,6 +191,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     True
     """
 
+    # Data frames may hold text, booleans and dates: see `open_training`.
+    _takes_kinds = True
+
     def __init__(
         self,
         alpha: float | Literal["auto"] = "auto",
@@ -178,7 +204,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         level: float | None = None,
         weight_cut: float | None = None,
         contamination: float | None = None,
-        model: Any = "gaussian",
+        model: Any = "auto",
+        kinds: Mapping[str, Any] | None = None,
+        groups: Literal["outliers", "kinds"] = "outliers",
         start: str | ArrayLike = "deterministic",
         tol: float = 1e-12,
         max_iter: int = 1000,
@@ -195,6 +223,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         self.weight_cut = weight_cut
         self.contamination = contamination
         self.model = model
+        self.kinds = kinds
+        self.groups = groups
         self.start = start
         self.tol = tol
         self.max_iter = max_iter
@@ -230,26 +260,34 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
             The fitted detector.
         """
         rule = Rule.choose(self.fdr, self.level, self.weight_cut, self.contamination)
-        model, is_scaled = find_model(self.model)
         table = open_training(self, X, sample_weight)
+        climb = self._climb(table, rule)
+        result = climb.fit.result
+        self.rung_ = climb.rung
+        self.reason_ = climb.reason
+        self.promise_ = climb.promise
+        self.columns_ = climb.columns
+        self.groups_ = climb.groups
+        self.model_ = climb.fit.model
+        self.theta_ = result.theta
+        self.alpha_ = result.alpha
+        self.objective_ = result.objective
+        self.objective_history_ = np.array(result.objective_history)
+        self.n_iter_ = result.n_iter
+        self.effective_sample_size_ = result.effective_size
+        self.status_ = result.status
+        self.offset_ = -climb.judge.cut
         self._dtype = table.dtype
-        with fit_threads(table.n_features):
-            fit = fit_model(table, model, self._options(), is_scaled=is_scaled)
-            result = fit.result
-            # Set before the rows are judged, so that an interrupt does not lose the fit.
-            self.model_ = fit.model
-            self.theta_ = result.theta
-            self.alpha_ = result.alpha
-            self.objective_ = result.objective
-            self.objective_history_ = np.array(result.objective_history)
-            self.n_iter_ = result.n_iter
-            self.effective_sample_size_ = result.effective_size
-            self.status_ = result.status
-            self._judge_training(fit, table, rule)
-        self.offset_ = -self._judge.cut
+        self._keep_judge(climb.judge, climb.distances, table)
         if result.status is not Status.CONVERGED:
             warn_of_early_end(result, self.max_iter)
         return self
+
+    def _climb(self, table: Table, rule: Rule) -> Climb:
+        reader = getattr(self, "_reader", None)
+        typed = {} if reader is None else reader.kinds
+        asked = (self.model, self._options(), rule)
+        return fit_table(table, *asked, kinds=self.kinds, typed=typed, groups=self.groups)
 
     def _options(self) -> FitOptions:
         own = () if self.callback is None else (self.callback,)
@@ -276,7 +314,10 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
     def location_(self) -> FloatArray:
         """Robust location; Gaussian model only."""
         check_is_fitted(self, "alpha_")
-        return np.asarray(self.model_.location(self.theta_).astype(self._dtype))
+        location, view = self.model_.location(self.theta_), self._judge.fit.coordinates
+        if isinstance(view, TableView):
+            location = view.location(location)
+        return np.asarray(location.astype(self._dtype))
 
     @property
     def covariance_(self) -> FloatArray:
@@ -285,6 +326,11 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         Computed when asked for: with thousands of columns it is larger than the table.
         """
         check_is_fitted(self, "alpha_")
+        if isinstance(self._judge.fit.coordinates, TableView):
+            raise AttributeError(
+                "covariance_ is not defined: the columns were bent or their levels taken out "
+                f"(rung {self.rung_!r}). Use model='gaussian'."
+            )
         covariance = self.model_.covariance_at(self.theta_, self.alpha_)
         return np.asarray(covariance.astype(self._dtype))
 
@@ -331,45 +377,6 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         They allow for the estimated location and covariance, and do not depend on the batch.
         """
         return super().p_values(X)
-
-    def write_scores(
-        self,
-        X: Any,
-        output: str | Path,
-        *,
-        keys: Sequence[str] = (),
-        overwrite: bool = False,
-    ) -> Path:
-        """Judge rows on disk, streamed, and write the results to a Parquet file.
-
-        Parameters
-        ----------
-        X : path, glob, folder, list of paths, pyarrow Dataset or opened rows
-            New rows.
-        output : path
-            File to write: the keys, or the number of each row, with `eos_score`, `eos_p_value`,
-            `eos_weight` (1 for an average training row) and `eos_is_outlier`. It appears when it is
-            complete, or not at all.
-        keys : sequence of str, optional
-            Columns that identify a row, copied to the output.
-        overwrite : bool, default=False
-            Whether an existing file may be replaced.
-
-        Returns
-        -------
-        Path
-            The file written.
-        """
-        table = open_new(self, X)
-        judge = self._judge
-        statements = {
-            "eos_score": judge.scores,
-            "eos_p_value": judge.p_values,
-            "eos_weight": judge.relative_weights,
-            "eos_is_outlier": judge.is_outlier,
-        }
-        distances = table.map(judge.fit.measure)
-        return distances.write_columns(output, statements, keys, overwrite=overwrite)
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return standardised deviations, one per column, whose squares sum to the distance.
@@ -433,8 +440,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, RowEstim
         scratch = clone(self).set_params(checkpoint=None, callback=None, verbose=False)
         rule = Rule.choose(self.fdr, self.level, self.weight_cut, self.contamination)
         table = open_training(scratch, X, sample_weight)
-        model, is_scaled = find_model(self.model)
-        fit = fit_model(table, model, scratch._options(), is_scaled=is_scaled)
+        fit = scratch._climb(table, rule).fit
         return follow_path(fit, table, rule, alphas, tol=self.tol, max_iter=self.max_iter)
 
     def __sklearn_tags__(self) -> Any:

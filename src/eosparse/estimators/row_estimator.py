@@ -27,7 +27,11 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
     def _judge_training(self, fit: Fit[Any], table: Table, rule: Rule) -> None:
         """Find the law of the distances and the cut-off; keep what is needed to judge any row."""
         distances = table.map(fit.measure)
-        self._judge = replace(find_judge(fit, distances, rule), dtype=table.dtype)
+        self._keep_judge(find_judge(fit, distances, rule), distances, table)
+
+    def _keep_judge(self, judge: Judge, distances: Table, table: Table) -> None:
+        """Keep what is needed to judge any row."""
+        self._judge = replace(judge, dtype=table.dtype)
         self._training = distances if table.is_kept else None
 
     def __getstate__(self) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from eosparse.rows import (
     MemoryRows,
     Sample,
     Table,
+    TableView,
     choose_coordinates,
     count_copies,
     take_sample,
@@ -101,12 +102,20 @@ def find_model(model: Any) -> tuple[TableModel[Any, Any], bool]:
 
 
 def fit_model(
-    table: Table, model: TableModel[Any, Any], options: FitOptions, *, is_scaled: bool = False
+    table: Table,
+    model: TableModel[Any, Any],
+    options: FitOptions,
+    *,
+    is_scaled: bool = False,
+    seen_as: TableView | None = None,
 ) -> Fit[Any]:
-    """Choose what is left open on a sample of the rows, and fit all of them."""
+    """Choose what is left open on a sample of the rows, and fit all of them.
+
+    The model sees rows as stored, scaled columns, or the coordinates of a given view.
+    """
     copies = count_copies(table)
     sample = replace(take_sample(table, model.sample_size(table)), copies=copies)
-    coordinates = choose_coordinates(sample) if is_scaled else None
+    coordinates = choose_coordinates(sample) if is_scaled else seen_as
     view = coordinates or model.view
     seen = replace(sample, values=view(sample.values))
     completed = model.complete(seen)

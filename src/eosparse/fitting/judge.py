@@ -72,6 +72,10 @@ class Judge:
         Rows with a larger corrected distance are flagged.
     dtype : dtype
         Type of the distances that users see.
+    n_unclear : float
+        Mass of the rows with p-values below the false-discovery rate that are not flagged.
+    n_kept : float
+        Mass of all rows that are not flagged.
     """
 
     fit: Fit[Any]
@@ -79,6 +83,8 @@ class Judge:
     law: Law
     cut: float
     dtype: Any = np.float64
+    n_unclear: float = 0.0
+    n_kept: float = 0.0
 
     def distances(self, fitted: FloatArray) -> FloatArray:
         """Return the distances that users see."""
@@ -122,18 +128,30 @@ def find_judge(fit: Fit[Any], distances: Table, rule: Rule) -> Judge:
     if rule.kind == "contamination":
         halfway = _find_farthest(distances, rule.value)
         return Judge(fit, pull, law, float(pull.correct(np.array([halfway]))[0]))
-    level = rule.value
+    level, n_unclear, n_kept = rule.value, 0.0, 0.0
     if rule.kind == "fdr":
         level = rule.value / TAIL_GUARD
-        rejected = count_rejections(
-            lambda levels: count_beyond(distances, pull.take_in(law.distance_at(levels))),
-            fit.n_rows,
-            level,
-        )
+        rejected, beyond = _count_flagged(fit.n_rows, law, pull, distances, level)
+        n_unclear, n_kept = beyond - rejected, fit.n_rows - rejected
         # What the next row would have needed: with nothing rejected, the level of a first one.
         level *= max(rejected, fit.copies) / fit.n_rows
     farthest = float(pull.take_in(law.distance_at(np.array([level])))[0])
-    return Judge(fit, pull, law, float(pull.correct(np.array([farthest]))[0]))
+    cut = float(pull.correct(np.array([farthest]))[0])
+    return Judge(fit, pull, law, cut, n_unclear=n_unclear, n_kept=n_kept)
+
+
+def _count_flagged(
+    n_rows: float, law: Law, pull: Pull, distances: Table, fdr: float
+) -> tuple[float, float]:
+    """Return the mass of the rows to flag, and of all with p-values below the rate itself."""
+    counts: list[FloatArray] = []
+
+    def count(levels: FloatArray) -> FloatArray:
+        counts.append(count_beyond(distances, pull.take_in(law.distance_at(levels))))
+        return counts[-1]
+
+    rejected = count_rejections(count, n_rows, fdr)
+    return rejected, float(counts[0][0])  # all rows are the first guess, and the rate its level
 
 
 def _find_farthest(distances: Table, share: float) -> float:

@@ -1,4 +1,4 @@
-"""A warning for every fit that was cut short."""
+"""Warnings of fits that were cut short, and of rows that a fit does not tell apart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from eosparse.core import Result, Status, warn_caller
+from eosparse.core import MaskingWarning, Result, Status, warn_caller
+from eosparse.fitting.judge import TAIL_GUARD, Judge
+
+# So many times as many rows as expected are no chance, and no error of the law; fewer rows are.
+_MOST_UNCLEAR, _FEW_ROWS = 5.0, 10
 
 
 def warn_of_early_end(result: Result[Any], max_iter: int) -> None:
@@ -22,4 +26,24 @@ def warn_of_early_end(result: Result[Any], max_iter: int) -> None:
             f"the alternation was interrupted after {result.n_iter} passes; the state reached so "
             "far is kept.",
             ConvergenceWarning,
+        )
+
+
+def warn_of_unclear_rows(judge: Judge, fdr: float) -> None:
+    """Warn if many rows that are not flagged lie where hardly any good row does.
+
+    Outliers at all distances leave no gap: some have weight, and widen the fit until the others
+    look nearly good. The law of a Gaussian is known, so that their number shows it.
+    """
+    fit, n_unclear = judge.fit, judge.n_unclear
+    expected = fdr / TAIL_GUARD * judge.n_kept
+    if not fit.model.has_known_law or n_unclear < _FEW_ROWS * fit.copies:
+        return
+    if n_unclear > _MOST_UNCLEAR * expected:
+        warn_caller(
+            f"{n_unclear / judge.n_kept:.1%} of the rows that are not flagged have p-values below "
+            f"{fdr / TAIL_GUARD:.2g}: there is no gap between outliers and other rows, and "
+            "outliers may be among those that are not flagged. A lower efficiency may tell them "
+            "apart, unless the rows have heavier tails than a Gaussian.",
+            MaskingWarning,
         )

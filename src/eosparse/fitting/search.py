@@ -47,8 +47,12 @@ from eosparse.rows import MemoryRows, Sample
 MODEL_EFFICIENCY = 0.9
 # With a handful of rows for each parameter no α is safe; this keeps it finite.
 _LEAST_EXCESS = 1.5
-# Passes over the sample for a first guess of σ, and the most refinements of it: both converge fast.
-_GUESSING_PASSES, _REFINEMENTS = 10, 8
+# Passes over the sample for a first guess of σ, and the most refinements of α: both converge fast.
+_GUESSING_PASSES, _REFINEMENTS = 10, 20
+# A refined α has this precision, relatively; the law that follows from it has no more.
+_ALPHA_TOLERANCE = 1e-3
+# Steps of α are extrapolated tenfold at most: beyond that, two steps say little about their limit.
+_STEEPEST = 0.9
 # Passes over the sample and tolerance with which a start settles. The solution for all rows differs
 # by more than this.
 _SAMPLE_PASSES, _SAMPLE_TOL = 200, 1e-7
@@ -224,20 +228,26 @@ class Search(Generic[Theta]):
         in all directions. A gamma law matched to the weighted errors, with its tilt undone, is
         affected by neither.
         """
+        steps: list[tuple[float, float]] = []
         for _ in range(_REFINEMENTS):
             theta = self.settle(theta, alpha, _SAMPLE_PASSES).last
             moments = self.moments(theta, alpha)
             if moments.mean <= self.rounding:  # all weight is on rows that fit exactly
                 return theta, self.rounding
-            law = self.model.fit_gamma(alpha, moments)
-            most = np.inf if self.n_directions is None else self.n_directions
-            before = alpha
-            alpha = self.alpha(law.scale, float(min(2 * law.shape, most)))
-            if self.n_directions is None:  # three moments may still include outliers
-                alpha = min(alpha, _LARGEST_RISE * self.quantile_alpha(theta, 0.5))
-            if abs(alpha - before) <= 1e-3 * alpha:
+            steps.append((float(np.log(alpha)), float(np.log(self.alpha_of_law(theta, alpha)))))
+            before, alpha = alpha, float(np.exp(_extrapolate(steps[-2:])))
+            if abs(alpha - before) <= _ALPHA_TOLERANCE * alpha:
                 break
         return theta, alpha
+
+    def alpha_of_law(self, theta: Theta, alpha: float) -> float:
+        """Return the α for the law of the errors at a θ that was found with some α."""
+        law, p = self.model.fit_gamma(alpha, self.moments(theta, alpha)), self.n_directions
+        if p is not None:
+            return self.alpha(law.scale, float(min(2 * law.shape, p)))
+        # Three moments may still include outliers.
+        most = _LARGEST_RISE * self.quantile_alpha(theta, 0.5)
+        return min(self.alpha(law.scale, 2 * law.shape), most)
 
     def alpha(self, scale: float, n_directions: float) -> float:
         """Return α for an error that is `scale` times a gamma variable, 2σ² for squares."""
@@ -348,6 +358,26 @@ class Search(Generic[Theta]):
         return result
 
 
+def _extrapolate(steps: list[tuple[float, float]]) -> float:
+    """Return where steps ``x → f(x)`` lead, by the secant through the last two of them.
+
+    Without it, α would still depend on where it started: where outliers with a little weight widen
+    the law, each step is nearly as long as the one before.
+
+    Examples
+    --------
+    >>> _extrapolate([(0.0, 2.0)])
+    2.0
+    >>> round(_extrapolate([(0.0, 2.0), (2.0, 3.0)]), 9)  # f(x) = 2 + x/2
+    4.0
+    """
+    x, reached = steps[-1]
+    if len(steps) == 1 or x == steps[0][0]:
+        return reached
+    slope = (reached - steps[0][1]) / (x - steps[0][0])
+    return x + (reached - x) / (1 - min(slope, _STEEPEST))
+
+
 def find_rounding(sample: Sample) -> float:
     """Return the squared distance that is mere rounding; raise where squares are out of range."""
     values, mass = sample.values, sample.mass
@@ -367,8 +397,10 @@ def find_rounding(sample: Sample) -> float:
 
 
 def find_column_rounding(sample: Sample) -> FloatArray:
-    """Return the square of the rounding in each column, by the precision in which it is stored."""
+    """Return the square of the rounding in each column, by the precision that it has."""
     middle, spread = centre_and_spread(sample.values, sample.mass)
-    precision = 4 * float(np.finfo(sample.table.dtype).eps)
+    precision = 4 * sample.find_precision()
+    if len(precision) != len(middle):  # a model may see other columns
+        precision = np.full(len(middle), precision.max())
     rounding: FloatArray = np.square(precision * middle) + np.square(precision * spread)
     return rounding

@@ -5,17 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
 
 from eosparse.core import FloatArray
-from eosparse.rows import STORAGES, MemoryRows, Table
+from eosparse.rows import STORAGES, FrameReader, MemoryRows, Table, has_more_than_numbers
 
 # Fewer rows say too little about a spread.
 _FEWEST_ROWS = 4
+_PRECISIONS = [np.float64, np.float32]
 
 
 def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
-    """Check training rows and their prior weights; set the column attributes of the estimator."""
+    """Check training rows and their prior weights; set the column attributes of the estimator.
+
+    Estimators with `_takes_kinds` also take data frames with text, booleans and dates. They get a
+    `_reader`, which reads new rows in the same way; for tables of numbers there is none.
+    """
+    estimator.__dict__.pop("_reader", None)
     for storage in STORAGES:
         if storage.accepts(X):
             table = storage.open(X, sample_weight=sample_weight)
@@ -25,9 +36,7 @@ def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
                 estimator.feature_names_in_ = np.array(table.names, dtype=object)
             _check_enough(table)
             return table
-    values: FloatArray = validate_data(
-        estimator, X, dtype=[np.float64, np.float32], ensure_min_samples=_FEWEST_ROWS
-    )
+    values = _read_training(estimator, X)
     names = getattr(estimator, "feature_names_in_", None)
     names = None if names is None else tuple(str(name) for name in names)
     if sample_weight is None:
@@ -36,6 +45,23 @@ def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
     rows = MemoryRows(values, prior, names=names)
     _check_enough(rows)
     return rows
+
+
+def _read_training(estimator: Any, X: Any) -> FloatArray:
+    """Return training rows in memory; a frame with more than numbers is read by its types."""
+    if not (getattr(estimator, "_takes_kinds", False) and has_more_than_numbers(X)):
+        plain: FloatArray = validate_data(
+            estimator, X, dtype=_PRECISIONS, ensure_min_samples=_FEWEST_ROWS
+        )
+        return plain
+    reader = FrameReader.learn(X, getattr(estimator, "kinds", None))
+    values: FloatArray = check_array(
+        reader.read(X), dtype=_PRECISIONS, ensure_min_samples=_FEWEST_ROWS
+    )
+    estimator.n_features_in_ = len(reader.names)
+    estimator.feature_names_in_ = np.array(reader.names, dtype=object)
+    estimator._reader = reader
+    return values
 
 
 def _check_enough(table: Table) -> None:
@@ -52,7 +78,7 @@ def open_new(estimator: Any, X: Any) -> Table:
     check_is_fitted(estimator, "offset_")
     names = getattr(estimator, "feature_names_in_", None)
     for storage in STORAGES:
-        if storage.accepts(X):
+        if storage.accepts(X) and not _get_reader(estimator):
             columns = None if names is None else [str(name) for name in names]
             table = storage.open(X, columns)
             if table.n_features != estimator.n_features_in_:
@@ -61,7 +87,7 @@ def open_new(estimator: Any, X: Any) -> Table:
                     f"to {estimator.n_features_in_}."
                 )
             return table
-    return MemoryRows(validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32]))
+    return MemoryRows(_read_rows(estimator, X))
 
 
 def read_new(estimator: Any, X: Any, method: str) -> FloatArray:
@@ -69,5 +95,19 @@ def read_new(estimator: Any, X: Any, method: str) -> FloatArray:
     check_is_fitted(estimator, "offset_")
     if any(storage.accepts(X) for storage in STORAGES):
         raise TypeError(f"{method} takes rows in memory: read the rows of interest first.")
-    values: FloatArray = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32])
+    return _read_rows(estimator, X)
+
+
+def _get_reader(estimator: Any) -> FrameReader | None:
+    reader: FrameReader | None = getattr(estimator, "_reader", None)
+    return reader
+
+
+def _read_rows(estimator: Any, X: Any) -> FloatArray:
+    """Return new rows in memory, read as the training rows were."""
+    reader = _get_reader(estimator)
+    if reader is None:
+        plain: FloatArray = validate_data(estimator, X, reset=False, dtype=_PRECISIONS)
+        return plain
+    values: FloatArray = check_array(reader.read(X), dtype=_PRECISIONS)
     return values

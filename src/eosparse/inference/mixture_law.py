@@ -80,10 +80,11 @@ class MixtureLaw:
         """Return the probability of an error at least as large."""
         errors = np.asarray(distances, dtype=np.float64)
         factor = 2 * self.n_features * (1 - self.coupling)
+        excess = np.minimum(errors, 1e300 / factor)  # finite also times the factor
         p: FloatArray = np.zeros(errors.shape)
         for share, peak, law in zip(self.shares, self.peaks, self.laws, strict=True):
             if share > 0:
-                p += share * law.p_values(factor * np.maximum(errors - peak, 0.0))
+                p += share * law.p_values(factor * np.maximum(excess - peak, 0.0))
         return np.minimum(p, 1.0)
 
     def distance_at(self, levels: FloatArray) -> FloatArray:

@@ -12,10 +12,12 @@ from eosparse.models.efficiency import (
 )
 from eosparse.models.fit import Fit
 from eosparse.models.gaussian import GaussianModel
+from eosparse.models.groups import shows_groups
 from eosparse.models.learner import FittedLearner, LearnerModel, NumberedRows
 from eosparse.models.lengths import spatial_median, squared_distances
 from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
 from eosparse.models.mixture import Mixture, MixtureModel
+from eosparse.models.neighbours import NeighbourModel, Neighbours
 from eosparse.models.normal import Normal, SingularFitError
 from eosparse.models.shrinkage import oas_shrinkage
 from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, sum_boxes
@@ -37,6 +39,8 @@ __all__ = [
     "LinearModel",
     "Mixture",
     "MixtureModel",
+    "NeighbourModel",
+    "Neighbours",
     "Normal",
     "NumberedRows",
     "Plane",
@@ -52,6 +56,7 @@ __all__ = [
     "largest_uncaptured_coupling",
     "least_absolute_residuals",
     "oas_shrinkage",
+    "shows_groups",
     "spatial_median",
     "squared_distances",
     "sum_boxes",

@@ -97,6 +97,9 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
     is_squared: ClassVar[bool] = False
     """Whether errors are squared distances; α and law then follow from χ² laws."""
 
+    is_one_cloud: ClassVar[bool] = False
+    """Whether good rows are one cloud, so that flagged rows may be groups beside it."""
+
     warms_up: ClassVar[bool] = False
     """Whether to alternate on a part of the rows first, if there are very many."""
 
@@ -211,6 +214,11 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
     def pull(self, result: Result[Theta], n_rows: float, rounding: float) -> Pull:
         """Return how distances relate to weights, and to the fit without the row."""
         return NoPull(result.objective, result.alpha, 1 / n_rows, rounding)
+
+    @property
+    def has_known_law(self) -> bool:
+        """Whether the law of the distances is derived, not fitted to them."""
+        return False
 
     @property
     def law_power(self) -> int:

@@ -6,6 +6,10 @@ Its weighted fit is a step of Lloyd's algorithm: with the rows assigned to their
 weighted mean of each cluster. The minimum over k at the new centres is no larger than the distance
 to the centre of the old assignment, so the objective falls in every step. A cluster without weight
 keeps its centre. With K = 1, EOS is Gaussian mean shift with the squared bandwidth α/2.
+
+The middle of two equal rows is a fixed point that is not stable if α is small: a step turns a
+deviation ε into up to 2d²ε/α, where d is the distance of the rows from it. Rounding would grow
+until it decides which of the rows the cluster keeps, so a step that is rounding is not taken.
 """
 
 from __future__ import annotations
@@ -18,14 +22,18 @@ import numpy as np
 from eosparse.core import FloatArray, IntArray, check_whole
 from eosparse.models.base import TableModel
 from eosparse.models.cluster_starts import cluster_starts
-from eosparse.models.lengths import drop_rounding, squared_distances
+from eosparse.models.lengths import TIE, drop_rounding, squared_distances, squared_norms
 from eosparse.models.spa import sum_by_class
 from eosparse.rows import Sample, Table, take_sample
+
+# Steps below this part of a cluster's spread are rounding, grown once. Along a true step of this
+# size the objective falls by the square of it, which floats do not show.
+_STANDSTILL = 1e-8
 
 
 @dataclass(frozen=True)
 class ClusterSums:
-    """Weight of each cluster, and weighted sum of its rows' deviations from the old centre.
+    """Weight of each cluster, and weighted sums of its rows' deviations from the old centre.
 
     Deviations, not rows: columns far from zero lose no digits. Sums of disjoint rows merge by
     ``+``.
@@ -34,13 +42,20 @@ class ClusterSums:
     before: FloatArray
     mass: FloatArray
     deviations: FloatArray
+    squares: FloatArray
 
     def scale(self, factor: float) -> ClusterSums:
         """Return the sums as if every weight had been multiplied by `factor`."""
-        return ClusterSums(self.before, self.mass * factor, self.deviations * factor)
+        sums = (self.mass, self.deviations, self.squares)
+        return ClusterSums(self.before, *(total * factor for total in sums))
 
     def __add__(self, other: ClusterSums) -> ClusterSums:
-        return ClusterSums(self.before, self.mass + other.mass, self.deviations + other.deviations)
+        return ClusterSums(
+            self.before,
+            self.mass + other.mass,
+            self.deviations + other.deviations,
+            self.squares + other.squares,
+        )
 
 
 @dataclass(frozen=True)
@@ -90,21 +105,32 @@ class ClusterModel(TableModel[FloatArray, ClusterSums]):
     def statistics(self, block: FloatArray, weights: FloatArray, theta: FloatArray) -> ClusterSums:
         """Return weight and deviations of each cluster."""
         clusters = self.assign(block, theta)
-        deviations = (block - theta[clusters]) * weights[:, None]
+        deviations = block - theta[clusters]
         mass = np.bincount(clusters, weights, len(theta)).astype(np.float64)
-        return ClusterSums(theta, mass, sum_by_class(deviations, clusters, len(theta)))
+        squares = np.bincount(clusters, weights * squared_norms(deviations), len(theta))
+        deviations *= weights[:, None]
+        sums = sum_by_class(deviations, clusters, len(theta))
+        return ClusterSums(theta, mass, sums, squares.astype(np.float64))
 
     def solve(self, statistics: ClusterSums) -> FloatArray:
-        """Return the weighted means; an empty cluster stays where it is."""
+        """Return the weighted means; an empty cluster, or one at its mean, stays where it is."""
         mass = statistics.mass[:, None]
         steps = np.divide(statistics.deviations, mass, out=np.zeros_like(statistics.before),
                           where=mass > 0)  # fmt: skip
+        spread = _STANDSTILL**2 * statistics.squares
+        steps[squared_norms(steps) * statistics.mass <= spread] = 0.0
         centres: FloatArray = statistics.before + steps
         return centres
 
     def assign(self, block: FloatArray, theta: FloatArray) -> IntArray:
-        """Return the number of the nearest centre of each row."""
-        return np.asarray(squared_distances(block, theta).argmin(axis=1))
+        """Return the number of the nearest centre of each row, the first of those tied.
+
+        On a grid of rounded values many rows lie halfway between two centres, and rounding would
+        decide which of them they move.
+        """
+        distances = squared_distances(block, theta)
+        nearest = distances.min(axis=1, keepdims=True)
+        return np.asarray((distances - nearest <= TIE * nearest).argmax(axis=1))
 
     def complete(self, sample: Sample) -> ClusterModel:
         """Return the model with its number of clusters, checked."""

@@ -50,7 +50,20 @@ def find_plane(fit: Normal, values: FloatArray) -> BoolArray:
     length = np.maximum(1.0, np.linalg.norm(centred, axis=1))
     off = np.abs(centred @ normals).max(axis=1, initial=0.0)
     is_on: BoolArray = off <= _LEAST_DEVIATION * length
-    return is_on & bool(normals.shape[1])
+    return is_on & (normals.shape[1] > 0 and _span_less(values[is_on]))
+
+
+def _span_less(rows: FloatArray) -> bool:
+    """Whether rows lie on a plane, none of them counting more than another.
+
+    Beside one enormous row that has weight, all others look as if they did.
+    """
+    if not len(rows):
+        return False
+    around = rows - rows[np.argmin(np.linalg.norm(rows - np.median(rows, axis=0), axis=1))]
+    length = np.linalg.norm(around, axis=1)
+    sizes = np.linalg.svd(around / np.where(length > 0, length, np.inf)[:, None], compute_uv=False)
+    return len(sizes) < rows.shape[1] or bool(sizes[-1] <= RANK_TOLERANCE * sizes[0])
 
 
 def restrict(

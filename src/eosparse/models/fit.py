@@ -9,8 +9,12 @@ import numpy as np
 
 from eosparse.core import FloatArray, Result
 from eosparse.core.model import Theta
+from eosparse.inference import Combinations
 from eosparse.models.base import TableModel
-from eosparse.rows import Coordinates
+from eosparse.rows import Coordinates, LevelRanges, TableView
+
+IMPOSSIBLE = 1e150
+"""The distance of a row with levels, or a combination of levels, that do not occur."""
 
 
 @dataclass(frozen=True)
@@ -25,30 +29,45 @@ class Fit(Generic[Theta]):
         How the alternation ended.
     n_rows : float
         Mass of the training rows.
-    coordinates : Coordinates or None
-        The scaled columns that the model sees; None if it reads rows as stored.
+    coordinates : Coordinates, TableView or None
+        The columns as the model sees them; None if it reads rows as stored.
     rounding : float
         Errors up to this size are mere rounding, and count as zero; -inf if every error counts.
     copies : float
         How many times every row stands in the training table.
+    combinations : Combinations or None
+        Combinations of levels that do not occur: rows with one of them are outliers in any case.
+    levels : tuple of int
+        The columns of these levels.
+    ranges : LevelRanges or None
+        Ranges of levels: rows with a value far beyond are outliers in any case.
     """
 
     model: TableModel[Theta, Any]
     result: Result[Theta]
     n_rows: float
-    coordinates: Coordinates | None = None
+    coordinates: Coordinates | TableView | None = None
     rounding: float = -np.inf
     copies: float = 1.0
+    combinations: Combinations | None = None
+    levels: tuple[int, ...] = ()
+    ranges: LevelRanges | None = None
 
     def measure(self, values: FloatArray) -> FloatArray:
         """Return the distance of each row from the fit."""
         view = self.coordinates or self.model.view
         distances = self.model.distances(view(values), self.result.theta)
-        if self.rounding == -np.inf:
-            return distances
-        return np.where(distances <= self.rounding, 0.0, distances)
+        if self.rounding > -np.inf:
+            distances = np.where(distances <= self.rounding, 0.0, distances)
+        if self.combinations is not None:
+            codes = np.asarray(values[:, list(self.levels)])
+            distances = np.where(self.combinations.is_impossible(codes), IMPOSSIBLE, distances)
+        if self.ranges is not None:
+            distances = np.where(self.ranges.is_outside(values), IMPOSSIBLE, distances)
+        return distances
 
     def deviations(self, values: FloatArray) -> FloatArray:
         """Return a deviation for each column, whose squares explain the distance."""
         view = self.coordinates or self.model.view
-        return self.model.deviations(view(values), self.result.theta, self.result.alpha)
+        found = self.model.deviations(view(values), self.result.theta, self.result.alpha)
+        return found if not isinstance(view, TableView) else view.expand(found)

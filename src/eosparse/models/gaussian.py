@@ -42,7 +42,7 @@ from eosparse.models import fused
 from eosparse.models.base import TableModel
 from eosparse.models.efficiency import Structure, covariance_parameters
 from eosparse.models.exact_fit import restrict
-from eosparse.models.gaussian_law import find_gaussian_law, part_in_span
+from eosparse.models.gaussian_law import find_gaussian_law, is_law_known, part_in_span
 from eosparse.models.gaussian_search import propose_attempts
 from eosparse.models.gaussian_single import SingleGaussian
 from eosparse.models.normal import (
@@ -139,11 +139,13 @@ class GaussianModel(TableModel[Normal, Moments]):
     copies: float = 1.0
     is_exact_fit: bool = False
 
+    is_one_cloud = True
     warms_up = True
     is_proven = True
     view = staticmethod(np.asarray)  # type: ignore[assignment]  # as stored; θ has shift and scale
     propose = propose_attempts
     find_law = find_gaussian_law
+    has_known_law = property(is_law_known)
 
     def __post_init__(self) -> None:
         if not isinstance(self.shrinkage, str):  # frozen, but λ follows from it
@@ -425,10 +427,7 @@ class GaussianModel(TableModel[Normal, Moments]):
 
     @property
     def off_span_variance(self) -> float:
-        """Variance along directions that the rows do not span.
-
-        Without shrinkage all rows agree there to rounding, and so must a new row.
-        """
+        """Variance off the span of the rows: rounding without shrinkage, also for a new row."""
         return max(self.amount, RANK_TOLERANCE**2) * self.target
 
     def pull(self, result: Result[Normal], n_rows: float, rounding: float) -> Pull:  # noqa: ARG002  # signature of the base class

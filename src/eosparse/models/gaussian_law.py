@@ -43,6 +43,11 @@ def find_gaussian_law(
     return FittedGamma.of_weighted(mean, variance, coupling / 2 * slope)
 
 
+def is_law_known(model: GaussianModel) -> bool:
+    """Whether nothing but the rows decides the covariance, so that the law is derived."""
+    return model.covariance == "full" and model.amount == 0.0 and not model.is_exact_fit
+
+
 def part_in_span(model: GaussianModel, theta: Normal) -> float:
     """Return the mean part of a row's distance in directions that the rows determine.
 

@@ -21,6 +21,7 @@ from eosparse.core import (
     DegenerateDataWarning,
     FloatArray,
     MaskingWarning,
+    chi_squared_quantile,
     warn_caller,
 )
 from eosparse.models.base import Attempt, Request
@@ -57,6 +58,8 @@ _ENOUGH_FOR_SHARES = 100
 _OTHER_ROWS = 0.08
 # Rows that were left out, and have this share of the weight, are taken in again.
 _TAKEN_IN = 0.02
+# Hardly any good row lies beyond this level of a solution, so that more of them are a group.
+_FAR = 0.9999
 # With fewer rows for each direction of a sketch, a search in it would not be a robust one.
 _ROWS_PER_DIRECTION = 20
 
@@ -298,13 +301,18 @@ class _Choice:
         """Return a c for all columns at which rows that are left out in a sketch stay out.
 
         Along other directions these rows are like all others, so the alternation takes them in, or
-        does not, just as it does in the sketch at the same c.
+        does not, just as it does in the sketch at the same c. Rows near the boundary always change
+        sides at another c; those far beyond it do only if a group of them is taken in.
         """
         bolder = self._bolder_couplings(float(self.sample.n_rows) / self.sample.copies)
-        most = _OTHER_ROWS * float(narrow.mass.sum())
+        size, total = narrow.values.shape[1], float(narrow.mass.sum())
+        farther = chi_squared_quantile(_FAR, size) / chi_squared_quantile(0.99, size)
+        far = found.theta.mahalanobis(narrow.values) > farther * found.cut
         for c in (coupling, *sorted(set(bolder.values()) - {coupling})):
             end = narrow.end(narrow.model.alpha(c), found.theta, tol=1e-12, max_iter=500)
-            if end is not None and narrow.mass @ (end.inside ^ found.inside) < most:
+            if end is None or narrow.mass @ (end.inside & far) > _TAKEN_IN * total:
+                continue
+            if narrow.mass @ (end.inside ^ found.inside) < _OTHER_ROWS * total:
                 return c
         self._warn_of_near(1 - found.coverage)
         return coupling

@@ -16,6 +16,12 @@ from eosparse.models.directions import odd_projections, split_in_two, whiten_row
 _SIGNIFICANT = 4.0
 # Fewer rows in each half show nothing.
 _FEWEST_ROWS = 25
+# Parts of the range in which rows are counted, wide enough for a dozen rows each.
+_N_PARTS, _ROWS_PER_PART = 12, 12
+# Parts hold several values each: between rounded numbers there is nothing.
+_VALUES_PER_PART = 4
+# A valley holds less than this part of the lower peak: rounded numbers fill parts unevenly.
+_DEPTH = 0.6
 # Distances that differ by less, relatively, are those of equal rows.
 _EQUAL = 1e-9
 
@@ -59,6 +65,41 @@ def find_group(values: FloatArray, mass: FloatArray, evidence: float = 1.0) -> B
             below = projection <= splits.cuts[number]
             return np.asarray(below if 2 * (mass @ below) >= mass.sum() else ~below)
     return None
+
+
+def shows_groups(values: FloatArray, mass: FloatArray) -> bool:
+    """Whether rows show a valley between two peaks along some direction, whatever their number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(600, 3))
+    >>> shows_groups(rows, np.ones(600))
+    False
+    >>> shows_groups(rows + np.repeat([-8.0, 0.0, 6.0], 200)[:, None], np.ones(600))
+    True
+    """
+    if len(values) < 2 * _FEWEST_ROWS:
+        return False
+    half = _halve(values, mass)
+    if min(half.sum(), (~half).sum()) < _FEWEST_ROWS:
+        return False
+    projections = odd_projections(values, mass, half)[~half]
+    return any(_dips(projection, mass[~half]) for projection in projections.T)
+
+
+def _dips(projection: FloatArray, mass: FloatArray) -> bool:
+    """Whether some part of the range holds significantly fewer rows than parts on either side."""
+    low, high = np.quantile(projection, (0.02, 0.98)).tolist()
+    n_values = len(np.unique(np.round(projection, 9)))
+    n_parts = min(_N_PARTS, n_values // _VALUES_PER_PART, len(projection) // _ROWS_PER_PART)
+    edges = np.linspace(low, high, max(n_parts, 1) + 1)
+    counts = np.histogram(projection, edges, weights=mass)[0]
+    left = np.maximum.accumulate(counts)
+    right = np.maximum.accumulate(counts[::-1])[::-1]
+    peak = np.minimum(left, right)
+    is_deep = counts < _DEPTH * peak
+    return bool((is_deep & (peak - counts > _SIGNIFICANT * np.sqrt(peak + counts))).any())
 
 
 def _halve(values: FloatArray, mass: FloatArray) -> BoolArray:

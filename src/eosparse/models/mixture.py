@@ -126,6 +126,8 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         variance of rows around the nearest of K centres.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
+    copies : float
+        How many times every row stands in the table: copies are no evidence. `complete` sets it.
 
     Examples
     --------
@@ -146,6 +148,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
     pseudo_mass: float | None = None
     target: float = 1.0
     smallest_size: float = 2.0
+    copies: float = 1.0
 
     is_proven = True
 
@@ -195,7 +198,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
 
     def complete(self, sample: Sample) -> MixtureModel:
         """Return the model with components and pseudo-rows."""
-        values, mass, n_rows = sample.values, sample.mass, sample.n_rows
+        values, mass, n_rows = sample.values, sample.mass, sample.n_rows / sample.copies
         n_components = self._check_numbers(n_rows)
         n_present = max(float(np.count_nonzero(mass)), n_rows)
         if n_components > n_present:
@@ -203,9 +206,12 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
                 f"n_components={n_components} is more than the n_samples={n_present:g} rows."
             )
         # Pseudo-rows would keep a collapsed covariance regular; the bound is that of one Gaussian.
-        least = min(1.5 * (values.shape[1] + 1), n_rows / 4)
+        least = sample.copies * min(1.5 * (values.shape[1] + 1), n_rows / 4)
         model = replace(
-            self, n_components=n_components, smallest_size=max(self.smallest_size, least)
+            self,
+            n_components=n_components,
+            smallest_size=max(self.smallest_size, least),
+            copies=sample.copies,
         )
         if self.pseudo_mass is not None:
             return model
@@ -254,7 +260,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         """Return α for an efficiency, or a larger one at which half of the rows support K fits."""
         n_components = self.n_components or 1
         parameters = covariance_parameters("full", n_features)
-        stable = largest_stable_coupling(parameters, n_rows / 2 / n_components)
+        stable = largest_stable_coupling(parameters, n_rows / self.copies / 2 / n_components)
         return 1 / (n_features * min(coupling_for_efficiency(efficiency, n_features), stable))
 
     def path_range(self, alpha: float, n_features: int) -> tuple[float, float]:
@@ -273,7 +279,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         and does not count unless no other does.
         """
         n_features = theta.locations.shape[1]
-        kish_size = 1 / float(moments.sums[0])  # Σ w²/u, weights summing to one
+        kish_size = 1 / float(moments.sums[0]) / self.copies  # Σ w²/u, weights summing to one
         kept = (1 - 1 / (alpha * n_features) ** 2) ** 2  # of the rows, for a covariance: `ScaledF`
         counts = kept * kish_size * theta.shares >= n_features + 1
         return MixtureLaw.of_fit(
@@ -287,12 +293,12 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
 
     def is_full(self, theta: Mixture, values: FloatArray, weights: FloatArray) -> bool:
         """Whether each component has more rows than columns, so that it has a covariance."""
-        shared = theta.responsibilities(values).T @ weights
+        shared = theta.responsibilities(values).T @ weights / self.copies
         return bool((shared > values.shape[1]).all())
 
     def is_supported(self, theta: Mixture, values: FloatArray, weights: FloatArray) -> bool:
         """Whether each component has more rows than columns, or none: no outlier has its own."""
-        shared = theta.responsibilities(values).T @ weights
+        shared = theta.responsibilities(values).T @ weights / self.copies
         return bool(((shared > values.shape[1]) | (shared < _HARDLY_A_ROW)).all())
 
     def deviations(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class

@@ -14,6 +14,8 @@ from eosparse.core import CollapseError, FloatArray
 
 # A Cholesky pivot this small beside its column's spread is rounding: the columns are dependent.
 RANK_TOLERANCE = 1e-7
+# Larger pivots are no sign of a relation.
+_SMALL_PIVOT = 1e-4
 # A triangular product is made in this many strips of columns or fewer, none narrower than so many:
 # small products are slower than the zeros they leave out.
 _MOST_STRIPS, _STRIP = 8, 64
@@ -48,11 +50,9 @@ class Normal:
         if not self.covariance.size:
             return self.covariance
         lower, info = lapack.dpotrf(self.covariance, lower=1, clean=1)
-        diagonal = np.diag(lower)
-        # A pivot of rounding size, beside the column's own spread or the scale of the working
-        # coordinates, means an exact relation.
-        spread = np.sqrt(np.diag(self.covariance))
-        if info != 0 or not (diagonal > RANK_TOLERANCE * np.maximum(spread, 1.0)).all():
+        # Beside the column's own spread, or the scale of the working coordinates.
+        unit = np.maximum(np.sqrt(np.diag(self.covariance)), 1.0)
+        if info != 0 or _is_singular(lower, unit):
             raise SingularFitError
         factor: FloatArray = lower
         return factor
@@ -151,6 +151,20 @@ class SingularFitError(CollapseError):
 
     def __init__(self) -> None:
         super().__init__("the weighted rows satisfy an exact linear relation between the columns.")
+
+
+def _is_singular(lower: FloatArray, unit: FloatArray) -> bool:
+    """Whether a triangular factor, its rows in some units, is that of an exact relation.
+
+    A small pivot magnifies the rounding of those after it, so that none of them need look like
+    rounding. The condition number shows it anyway.
+    """
+    least = float((np.diag(lower) / unit).min())
+    if not least > RANK_TOLERANCE:
+        return True
+    if least > _SMALL_PIVOT:
+        return False
+    return bool(lapack.dtrcon(lower / unit[:, None], uplo="L")[0] <= RANK_TOLERANCE)
 
 
 def inverse_root(matrix: FloatArray) -> FloatArray:

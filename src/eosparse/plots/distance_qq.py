@@ -12,6 +12,7 @@ from scipy.stats import chi2
 from eosparse.core import BoolArray, FloatArray
 from eosparse.core.numbers import check_choice
 from eosparse.estimators import EOSDetector
+from eosparse.models.fit import IMPOSSIBLE
 from eosparse.plots._matplotlib import LINE, draw_legend, make_axes, scatter_rows
 from eosparse.rows import Table
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 # If the farthest row exceeds its quantile by this factor, both axes are logarithmic: otherwise far
 # rows would squeeze all others into a corner.
 _FAR = 3.0
+# Rows with a combination of levels that does not occur stand this far above all others.
+_ABOVE = 9.0
 
 
 @dataclass
@@ -41,6 +44,8 @@ class DistanceQQDisplay:
         Which rows are flagged, in the order of the distances.
     law_name : str, default="the fitted law"
         Name of the law that the quantiles belong to.
+    name : str, default="robust distance"
+        What is sorted: for models other than one Gaussian, errors.
 
     Examples
     --------
@@ -57,6 +62,7 @@ class DistanceQQDisplay:
     distances: FloatArray
     is_outlier: BoolArray
     law_name: str = "the fitted law"
+    name: str = "robust distance"
 
     @classmethod
     def from_estimator(
@@ -105,6 +111,8 @@ class DistanceQQDisplay:
             _ = estimator.location_  # raises for models other than the Gaussian
             rank = len(estimator.theta_.location)
             quantiles, name = chi2.isf(tail, rank), f"χ² with {rank} degrees of freedom"
+        if not hasattr(estimator, "location_"):  # errors, of any sign
+            return cls(quantiles, squared, flagged, name, "error").plot(ax=ax)
         return cls(np.sqrt(quantiles), np.sqrt(squared), flagged, name).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -124,10 +132,11 @@ class DistanceQQDisplay:
         scatter_rows(ax, self.quantiles, self.distances, self.is_outlier)
         ends = [float(self.quantiles.min()), float(self.quantiles.max())]
         ax.plot(ends, ends, color=LINE, linewidth=0.8, linestyle="--", label="equal")
-        if self.distances[-1] > _FAR * self.quantiles[-1]:
+        is_positive = min(self.distances[0], self.quantiles[0]) > 0
+        if is_positive and self.distances[-1] > _FAR * self.quantiles[-1]:
             ax.set(xscale="log", yscale="log")
         root = "square roots of " * self.law_name.startswith("χ²")
-        ax.set(xlabel=f"quantiles: {root}{self.law_name}", ylabel="robust distance, sorted")
+        ax.set(xlabel=f"quantiles: {root}{self.law_name}", ylabel=f"{self.name}, sorted")
         draw_legend(ax, ncols=3)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -136,7 +145,7 @@ class DistanceQQDisplay:
 def _sort_distances(estimator: EOSDetector, X: ArrayLike | None) -> tuple[FloatArray, BoolArray]:
     """Return the squared distances behind the p-values, rising, and which rows are flagged."""
     if X is not None:
-        squared = np.asarray(estimator.mahalanobis(X))
+        squared = _draw_in(-np.asarray(estimator.score_samples(X)))
         order = np.argsort(squared, kind="stable")
         return squared[order], np.asarray(estimator.predict(X))[order] == -1
     flagged = np.asarray(estimator.is_outlier_)  # names the remedy if rows are not in memory
@@ -144,4 +153,11 @@ def _sort_distances(estimator: EOSDetector, X: ArrayLike | None) -> tuple[FloatA
     order = np.argsort(fitted, kind="stable")
     # In the order of p-values: with very few rows a near row's pull may outweigh its distance.
     left_out = np.maximum.accumulate(estimator._judge.pull.leave_out(fitted[order]))
-    return left_out, flagged[order]
+    return _draw_in(left_out), flagged[order]
+
+
+def _draw_in(distances: FloatArray) -> FloatArray:
+    """Draw combinations of levels that do not occur, which are infinitely far away, nearer."""
+    is_possible = distances < IMPOSSIBLE / 4
+    highest = float(np.abs(distances).max(where=is_possible, initial=1.0))
+    return np.where(is_possible, distances, _ABOVE * highest)

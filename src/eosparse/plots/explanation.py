@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eosparse.core import FloatArray, IntArray
 from eosparse.estimators import EOSDetector
@@ -32,7 +34,7 @@ class ExplanationDisplay:
     deviations : array of shape (n_rows, n_features)
         Standardised deviations with their sign; their squares are the contributions.
     values : array of shape (n_rows, n_features)
-        The rows in their original units.
+        The rows in their original units: numbers, or cells of any type.
     feature_names : sequence of str
         Names of the columns.
     row_names : sequence of str
@@ -53,7 +55,7 @@ class ExplanationDisplay:
     """
 
     deviations: FloatArray
-    values: FloatArray
+    values: NDArray[Any]
     feature_names: Sequence[str]
     row_names: Sequence[str]
     n_columns: int = 4
@@ -173,7 +175,9 @@ class ExplanationDisplay:
         ax.bar_label(bars, [_format_percent(percent) for percent in percents], padding=4)
 
     def _format_bar_label(self, row: int, column: int) -> str:
-        return f"{format_name(self.feature_names[column])} = {self.values[row, column]:.5g}"
+        value = self.values[row, column]
+        shown = f"{value:.5g}" if isinstance(value, Real) else format_name(str(value))
+        return f"{format_name(self.feature_names[column])} = {shown}"
 
 
 def _draw_legend(ax: Axes) -> None:
@@ -192,7 +196,7 @@ def _format_percent(percent: float) -> str:
 
 
 def _find_farthest(estimator: EOSDetector, X: Any) -> IntArray:
-    order = np.argsort(-np.asarray(estimator.mahalanobis(X)), kind="stable")
+    order = np.argsort(np.asarray(estimator.score_samples(X)), kind="stable")
     is_outlier = np.asarray(estimator.predict(X)) == -1
     flagged: IntArray = order[is_outlier[order]][:_N_ROWS]
     return flagged if len(flagged) else order[:1]

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from eosparse.core import BoolArray, FloatArray
 from eosparse.estimators import EOSDetector
+from eosparse.estimators.distances import Distances
 from eosparse.plots._columns import find_column, get_column_names
 from eosparse.plots._matplotlib import (
     LINE,
@@ -45,6 +46,9 @@ class OutlierMapDisplay:
     is_classical : bool, default=False
         Whether `against` holds classical distances. If so, both axes get the same scale and the
         cut-off, and a line marks equal distances.
+    name : str, default="robust distance"
+        Label of the vertical axis. For models other than one Gaussian the distances are minus the
+        log of the p-values.
 
     Examples
     --------
@@ -64,6 +68,7 @@ class OutlierMapDisplay:
     against: FloatArray | None = None
     against_name: str = "row"
     is_classical: bool = False
+    name: str = "robust distance"
 
     @classmethod
     def from_estimator(
@@ -103,16 +108,17 @@ class OutlierMapDisplay:
         >>> OutlierMapDisplay.from_estimator(detector, X, against="classical").against_name
         'classical distance'
         """
-        squared = np.asarray(estimator.mahalanobis(X))
+        found = Distances.of_rows(estimator, X)
         flagged = np.asarray(estimator.predict(X)) == -1
         values, label = _choose_axis(estimator, X, against)
-        if values is not None and values.shape != squared.shape:
+        if values is not None and values.shape != flagged.shape:
             raise ValueError(
-                f"against has shape {values.shape}, but needs one number per row: {squared.shape}."
+                f"against has shape {values.shape}, but needs one number per row: {flagged.shape}."
             )
-        cut = float(np.sqrt(-estimator.offset_))
         is_classical = isinstance(against, str) and against == "classical"
-        return cls(np.sqrt(squared), flagged, cut, values, label, is_classical).plot(ax=ax)
+        return cls(found.values, flagged, found.cut, values, label, is_classical, found.name).plot(
+            ax=ax
+        )
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on new axes.
@@ -131,7 +137,7 @@ class OutlierMapDisplay:
         x = np.arange(0.0, len(self.distances)) if self.against is None else self.against
         scatter_rows(ax, x, self.distances, self.is_outlier)
         ax.axhline(self.cut, color=LINE, linewidth=0.8, linestyle="--", label="cut-off")
-        ax.set(xlabel=format_name(self.against_name, 60), ylabel="robust distance", yscale="log")
+        ax.set(xlabel=format_name(self.against_name, 60), ylabel=self.name, yscale="log")
         if self.is_classical:
             self._draw_equal_distances(ax, x)
         draw_legend(ax, ncols=3)

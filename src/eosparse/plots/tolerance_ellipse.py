@@ -87,8 +87,9 @@ class ToleranceEllipseDisplay:
         """
         names = get_column_names(estimator)
         pair = [find_column(names, column) for column in columns]
+        location, covariance = _get_gaussian(estimator)
         points = np.asarray(X, dtype=np.float64)[:, pair]
-        robust = estimator.location_[pair], estimator.covariance_[np.ix_(pair, pair)]
+        robust = location[pair], covariance[np.ix_(pair, pair)]
         flagged = np.asarray(estimator.predict(X)) == -1
         return cls._from_points(points, flagged, robust, (names[pair[0]], names[pair[1]])).plot(
             ax=ax
@@ -202,13 +203,12 @@ class RobustComponents:
     @classmethod
     def from_estimator(cls, estimator: EOSDetector) -> RobustComponents:
         """Compute the components of a fitted detector's correlations."""
-        covariance = np.asarray(estimator.covariance_, dtype=np.float64)
+        location, covariance = _get_gaussian(estimator)
         scales = np.sqrt(np.diag(covariance))
         scales = np.where(scales > 0, scales, 1.0)
         variances, vectors = np.linalg.eigh(covariance / scales / scales[:, None])
         largest = np.abs(vectors).argmax(axis=0)
         vectors = vectors * np.sign(vectors[largest, np.arange(len(largest))])
-        location = np.asarray(estimator.location_, dtype=np.float64)
         return cls(location, scales, vectors[:, ::-1], np.maximum(variances[::-1], 0.0))
 
     def transform(self, values: FloatArray) -> FloatArray:
@@ -220,6 +220,19 @@ class RobustComponents:
         """Format the name of a component with its share of the variance."""
         share = self.variances[number] / max(float(self.variances.sum()), 1e-300)
         return f"robust component {number + 1} ({100 * share:.0f} %)"
+
+
+def _get_gaussian(estimator: EOSDetector) -> tuple[FloatArray, FloatArray]:
+    """Return location and covariance, or raise if the rows are not described by them."""
+    if not hasattr(estimator, "covariance_"):
+        raise ValueError(
+            "a tolerance ellipse needs one Gaussian for the columns as they are: fit "
+            "EOSDetector(model='gaussian') to columns of numbers."
+        )
+    return (
+        np.asarray(estimator.location_, dtype=np.float64),
+        np.asarray(estimator.covariance_, dtype=np.float64),
+    )
 
 
 def compute_ellipse(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eosparse.report.json import render_json
-from eosparse.report.text import format_headline, format_quality
+from eosparse.report.text import format_headline, format_middle, format_quality
 from eosparse.rows.whole_file import write_text
 from eosparse.tables.columns import PLAIN_NUMBERS, Column, Role
 from eosparse.tables.outlier_map import OutlierMap
@@ -22,6 +22,7 @@ from eosparse.tables.summary import (
     DetectionSummary,
     FlaggedLabel,
     FlaggedRow,
+    GroupSummary,
     LabelSummary,
     Summary,
 )
@@ -35,7 +36,14 @@ _MAX_LISTED = 2000
 _MAX_CELL_LENGTH = 80
 # Of wider tables, only the columns that are not plain numbers or explain a row are listed.
 _MAX_COLUMNS = 200
-_USED_AS = {Role.NUMBER: "number", Role.CATEGORY: "category", Role.TARGET: "labels"}
+# Columns in which the middle of a group is shown.
+_MOST_CENTRES = 8
+_USED_AS = {
+    Role.NUMBER: "number",
+    Role.CATEGORY: "category",
+    Role.DATE: "date",
+    Role.TARGET: "labels",
+}
 _EMBEDDED = {
     "flagged": "Of the table, this file contains only the cells of flagged rows.",
     "all": "This file contains the cells of the whole table.",
@@ -70,8 +78,20 @@ def write_detection_report(
         and labels.
     """
     title = f"Outliers in {summary.table.name}"
+    if embed == "none":
+        outlier_map = replace(outlier_map, margins=[])
+        summary = replace(summary, groups=tuple(replace(g, centre={}) for g in summary.groups))
     extra = {"model": summary.model, "map": outlier_map}
-    write_text(path, _render("detection.html.j2", title, summary, frame, embed, extra, extra))
+    context = extra | {"groups": [(group, _format_centre(group)) for group in summary.groups]}
+    write_text(path, _render("detection.html.j2", title, summary, frame, embed, extra, context))
+
+
+def _format_centre(group: GroupSummary) -> str:
+    """Return the middle of a group in a few columns, the most telling first."""
+    names = [name for name in group.columns if name in group.centre]
+    names += [name for name in group.centre if name not in names]
+    shown = [f"{name} {format_middle(group.centre[name])}" for name in names[:_MOST_CENTRES]]
+    return ", ".join(shown) + (", …" if len(names) > _MOST_CENTRES else "")
 
 
 def write_label_report(
@@ -118,7 +138,7 @@ def _render(
         summary=summary,
         n_listed=len(listed),
         columns=columns,
-        used_as={c.name: _USED_AS.get(c.role, f"not used ({c.role})") for c in columns},
+        used_as={column.name: _describe_use(column) for column in columns},
         usual=data["usual"],
         table_text=_format_table(summary),
         embedded_text=_EMBEDDED[embed],
@@ -160,10 +180,18 @@ def _choose_columns(summary: Summary) -> list[Column]:
     return [column for column in columns if column.name in chosen]
 
 
+def _describe_use(column: Column) -> str:
+    """Say what a column is used as, with the kind that the detector saw where they differ."""
+    used = _USED_AS.get(column.role, f"not used ({column.role})")
+    if column.kind is None or column.kind == used:
+        return used
+    return f"{column.kind} ({column.kind_why})"
+
+
 def _format_table(summary: Summary) -> str:
     table = summary.table
-    n_used = sum(column.role is Role.NUMBER for column in summary.columns)
-    text = f"{table.n_rows:,} rows and {len(summary.columns)} columns, {n_used} used as numbers."
+    n_used = sum(column.role.is_used for column in summary.columns)
+    text = f"{table.n_rows:,} rows and {len(summary.columns)} columns, {n_used} used."
     if table.n_used < table.n_rows:
         text += f" {table.n_rows - table.n_used:,} rows with missing values were left out."
     return text

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from eosparse.tables.columns import PLAIN_NUMBERS, Column, Role
 from eosparse.tables.reasons import format_reasons
 from eosparse.tables.summary import (
     DetectionSummary,
+    GroupSummary,
     LabelSummary,
     ModelSummary,
     Quality,
@@ -21,8 +23,9 @@ def format_headline(summary: Summary) -> str:
     """Return the result in one or two sentences."""
     if isinstance(summary, LabelSummary):
         return _format_label_headline(summary)
-    table, count = summary.table, summary.n_flagged
-    level = summary.model.level if isinstance(summary.model, ScoringSummary) else None
+    if not summary.model.promise:
+        return _format_ranking_headline(summary)
+    table, count, level = summary.table, summary.n_flagged, _get_level(summary)
     rows = f"{table.n_used:,} rows in {table.name}"
     if count == 0:
         rate = f"false-discovery rate {summary.model.fdr:g}"
@@ -34,6 +37,22 @@ def format_headline(summary: Summary) -> str:
         share = f"{100 * level:g}%"
         return f"{said}, with p-values below {level:g}. Expect these in about {share} of good rows."
     return f"{said}. {_format_false_alarms(summary.model.fdr, count)}"
+
+
+def _get_level(summary: DetectionSummary) -> float | None:
+    return summary.model.level if isinstance(summary.model, ScoringSummary) else None
+
+
+def _format_ranking_headline(summary: DetectionSummary) -> str:
+    """Return the result where rows can be ranked, but no rate of false alarms is known."""
+    table, count = summary.table, summary.n_flagged
+    rows = f"{table.n_used:,} rows in {table.name}"
+    stand_out = "stands out" if count == 1 else "stand out"
+    said = f"{count:,} of {rows} {stand_out} ({count / table.n_used:.2%}); ranked."
+    if count == 0:
+        said = f"None of the {rows} stands out."
+    reason = summary.model.promise_reason
+    return f"{said} No error rate can be promised because {reason}."
 
 
 def _format_label_headline(summary: LabelSummary) -> str:
@@ -61,7 +80,8 @@ def format_details(summary: Summary) -> list[str]:
         lines = [_format_noise_rates(summary.noise_rates), format_quality(summary.quality)]
         use_of_categories = "Used as categories"
     else:
-        lines = [format_model(summary.model)]
+        lines = [summary.model.reason, *map(format_group, summary.groups)]
+        lines.append(format_model(summary.model))
         use_of_categories = "Compared within categories"
     groups = {
         "Not used": [c for c in summary.columns if not (c.role.is_used or c.role is Role.TARGET)],
@@ -69,8 +89,41 @@ def format_details(summary: Summary) -> list[str]:
             c for c in summary.columns if c.role is Role.NUMBER and c.why != PLAIN_NUMBERS
         ],
         use_of_categories: [c for c in summary.columns if c.role is Role.CATEGORY],
+        "Dates in days": [c for c in summary.columns if c.role is Role.DATE],
+        "Of few values": [_show_kind(c) for c in summary.columns if c.kind in _FEW_VALUES],
     }
     return lines + [f"{name}: {_format_columns(group)}." for name, group in groups.items() if group]
+
+
+# Numbers that are not used as such.
+_FEW_VALUES = ("levels", "heap")
+
+
+def _show_kind(column: Column) -> Column:
+    return replace(column, why=f"{column.kind}: {column.kind_why}")
+
+
+def format_group(group: GroupSummary) -> str:
+    """Return a sentence on a group of rows, and what to do if it is taken for something else."""
+    near = " and ".join(
+        f"{name} = {format_middle(group.centre[name])}"
+        for name in group.columns
+        if name in group.centre
+    )
+    rows = f"{group.n_rows:,} rows ({group.share:.1%})"
+    if not group.is_outlier:
+        return f"A group of {rows} is near {near}."
+    by = " and ".join(repr(name) for name in group.columns)
+    place = f" near {near}" if near else ""
+    return (
+        f"{rows} sit apart as a group{place}, by {by}. If they are a kind of their own and not "
+        "wrong, use --groups kinds."
+    )
+
+
+def format_middle(value: float | str) -> str:
+    """Return the middle of a group in one column: a number, or a date that is text already."""
+    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def _format_columns(columns: Sequence[Column], max_columns: int = 10) -> str:

@@ -12,11 +12,17 @@ from eosparse.rows.coordinates import (
     span_rows,
 )
 from eosparse.rows.files import FileRows, open_rows
+from eosparse.rows.frames import FrameReader
+from eosparse.rows.frames import accepts as has_more_than_numbers
+from eosparse.rows.kinds import ColumnKind, Kind, check_kinds, recognise_kinds
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
+from eosparse.rows.levels import LevelEffects, LevelRanges, bound_levels, learn_effects
+from eosparse.rows.margins import Margin, Margins, fit_margins
 from eosparse.rows.memory import MemoryRows
 from eosparse.rows.parallel import fit_threads, map_parallel, single_threaded_blas
 from eosparse.rows.sample import Sample, count_copies, spread_out, take_sample
 from eosparse.rows.table import Chain, Table, as_float64
+from eosparse.rows.view import TableView, learn_view
 
 # Storages other than memory, asked in turn whether they accept what a user passes as X.
 STORAGES = (FileRows, DaskRows)
@@ -25,24 +31,39 @@ __all__ = [
     "STORAGES",
     "BoundedColumns",
     "Chain",
+    "ColumnKind",
     "Coordinates",
     "DaskRows",
     "FileRows",
+    "FrameReader",
+    "Kind",
     "Labelled",
     "LabelledRows",
+    "LevelEffects",
+    "LevelRanges",
+    "Margin",
+    "Margins",
     "MemoryRows",
     "Sample",
     "Table",
+    "TableView",
     "as_float64",
     "bound_columns",
+    "bound_levels",
+    "check_kinds",
     "check_rows_differ",
     "choose_coordinates",
     "count_copies",
     "find_heap",
+    "fit_margins",
     "fit_threads",
     "group_by_class",
+    "has_more_than_numbers",
+    "learn_effects",
+    "learn_view",
     "map_parallel",
     "open_rows",
+    "recognise_kinds",
     "reduce_to_span",
     "single_threaded_blas",
     "span_rows",

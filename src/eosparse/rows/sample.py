@@ -13,6 +13,8 @@ from eosparse.rows.table import Table
 _N_PROBES = 16
 # With more rows than this, the law of the distances no longer depends on their number.
 _MOST_COUNTED = 2**17
+# Of the 24 digits of single precision: rounded numbers do not all end in four zeros.
+_FEW_DIGITS = 20
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Sample:
         Whether the sample holds all rows that count.
     copies : float
         How many times each row stands in the table, by its mass; at least one.
+    stored : array of shape (n_sampled, n_columns) or None
+        The rows as they are stored; None if the model sees them so.
     """
 
     values: FloatArray
@@ -41,6 +45,11 @@ class Sample:
     n_rows: float
     is_whole: bool
     copies: float = 1.0
+    stored: FloatArray | None = None
+
+    def find_precision(self) -> FloatArray:
+        """Return the relative precision of each column, by the digits that its values have."""
+        return find_precision(self.values if self.stored is None else self.stored)
 
 
 def take_sample(table: Table, size: int) -> Sample:
@@ -55,7 +64,44 @@ def take_sample(table: Table, size: int) -> Sample:
     (10, 1000.0, False)
     """
     values, mass = table.take(spread_out(table.n_present, size))
-    return Sample(values, mass, table, table.mass, len(mass) == table.n_present)
+    is_whole = len(mass) == table.n_present
+    return Sample(values, mass, table, table.mass, is_whole, stored=values)
+
+
+def find_precision(values: FloatArray) -> FloatArray:
+    """Return the relative precision of each column: single if it has been rounded to that.
+
+    Numbers that were rounded to single precision may be held in double precision. Those with few
+    digits, such as whole numbers and halves, have not been rounded at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tenths = np.arange(1, 9) / 10
+    >>> columns = [tenths, tenths.astype(np.float32), 10 * tenths]
+    >>> find_precision(np.column_stack(columns)).round(9).tolist()
+    [0.0, 1.19e-07, 0.0]
+    """
+    with np.errstate(over="ignore"):
+        is_single = (values.astype(np.float32) == values).all(axis=0)
+    precision = np.full(values.shape[1], np.finfo(np.float64).eps)
+    for column in np.flatnonzero(is_single):
+        if _count_digits(values[:, column]) > _FEW_DIGITS:
+            precision[column] = np.finfo(np.float32).eps
+    return precision
+
+
+def _count_digits(column: FloatArray) -> float:
+    """Return how many binary digits numbers in single precision have, before and after the point.
+
+    They are multiples of a common power of two, which their last digits show.
+    """
+    mantissas, exponents = np.frexp(column[column != 0].astype(np.float64))
+    if not len(mantissas):
+        return 0.0
+    whole = np.ldexp(mantissas, 24).astype(np.int64)
+    last = np.log2((whole & -whole).astype(np.float64)) + exponents - 24
+    return float(exponents.max() - last.min())
 
 
 def count_copies(table: Table) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eosparse.core import BoolArray, FloatArray
+from eosparse.rows import Kind, check_kinds
+from eosparse.tables.dates import COMPACT, find_date_format, parse_dates
 from eosparse.tables.reading import TableError
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ class Role(StrEnum):
     Examples
     --------
     >>> from eosparse.tables import Role
-    >>> Role.NUMBER.is_used, Role.DATE.is_used
+    >>> Role.NUMBER.is_used, Role.TEXT.is_used
     (True, False)
     """
 
@@ -40,7 +43,7 @@ class Role(StrEnum):
     @property
     def is_used(self) -> bool:
         """Whether columns of this role are used as features."""
-        return self in (Role.NUMBER, Role.CATEGORY)
+        return self in (Role.NUMBER, Role.CATEGORY, Role.DATE)
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,10 @@ class Column:
         Why it has this role, in words.
     n_missing : int
         Number of cells without a usable value.
+    kind : str or None
+        For a column that a detector used: the kind of values that it saw, as in `eosparse.rows`.
+    kind_why : str
+        Why it has this kind, in words.
 
     Examples
     --------
@@ -69,6 +76,8 @@ class Column:
     role: Role
     why: str
     n_missing: int = 0
+    kind: str | None = None
+    kind_why: str = ""
 
 
 # Text with more distinct values than this is not a useful category.
@@ -83,7 +92,7 @@ _CHOSEN_BY_USER = "identifies the rows"
 _NAMED_LIKE_ID = "whole numbers, named like an identifier"
 
 
-def find_identifier(columns: list[Column]) -> str | None:
+def find_identifier(columns: Sequence[Column]) -> str | None:
     """Find the column that identifies the rows: the one you chose, or one with distinct values.
 
     Examples
@@ -165,14 +174,40 @@ def _recognise_column(values: pd.Series[Any], name: str, *, is_selected: bool) -
     from pandas.api import types
 
     if types.is_datetime64_any_dtype(values) or types.is_timedelta64_dtype(values):
-        return Column(name, Role.DATE, "dates")
+        return _recognise_dates(values, None, name, is_selected=is_selected)
     if types.is_bool_dtype(values) or types.is_numeric_dtype(values):
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        return Column(name, *_recognise_numbers(numbers, name, is_selected=is_selected))
+        role, why = _recognise_numbers(numbers, name, is_selected=is_selected)
+        if role is Role.DATE:
+            return _recognise_dates(values, COMPACT, name, is_selected=is_selected)
+        return Column(name, role, why)
     counts = values.value_counts(sort=False)
     counts = counts[counts > 0]  # a pandas category may have no rows
     text = counts.index.to_series().astype(str).reset_index(drop=True)
-    return _recognise_cells(text, counts.to_numpy(), name, is_selected=is_selected)
+    column = _recognise_cells(text, counts.to_numpy(), name, is_selected=is_selected)
+    if column.role is Role.DATE:
+        return _recognise_dates(values, find_date_format(values), name, is_selected=is_selected)
+    return column
+
+
+def _recognise_dates(
+    cells: pd.Series[Any], form: str | None, name: str, *, is_selected: bool
+) -> Column:
+    """Return a column of dates; those that only go on from row to row identify the rows."""
+    dates = parse_dates(cells, form)
+    n_unreadable = int((dates.isna() & cells.notna()).sum())
+    known, why = dates.dropna(), "dates written as YYYYMMDD" if form == COMPACT else "dates"
+    if not len(known):
+        return Column(name, Role.EMPTY, "no values", n_unreadable)
+    if (known == known.iloc[0]).all():
+        return Column(name, Role.CONSTANT, f"always {_quote(known.iloc[0])}", n_unreadable)
+    is_index = known.is_unique and (known.is_monotonic_increasing or known.is_monotonic_decreasing)
+    if is_index and len(known) > 2 and not is_selected:
+        return Column(name, Role.IDENTIFIER, "a later date in each row", n_unreadable)
+    if n_unreadable:
+        cell = "1 cell is" if n_unreadable == 1 else f"{n_unreadable} cells are"
+        why += f"; {cell} none, and missing"
+    return Column(name, Role.DATE, why, n_unreadable)
 
 
 def _recognise_numbers(numbers: FloatArray, name: str, *, is_selected: bool) -> tuple[Role, str]:
@@ -241,6 +276,8 @@ def _describe_unreadable(text: pd.Series[str], is_unreadable: BoolArray, n_unrea
 
 def _recognise_text(text: pd.Series[str], n_cells: int, *, is_selected: bool) -> tuple[Role, str]:
     n_distinct = len(text)
+    if text.str.fullmatch(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?").all():
+        return Role.TEXT, "times of day"
     if _are_dates(text):
         return Role.DATE, "dates"
     # A category holds five rows on average, so that there is something to compare.
@@ -253,6 +290,79 @@ def _recognise_text(text: pd.Series[str], n_cells: int, *, is_selected: bool) ->
     if is_short and n_distinct > 0.9 * n_cells:
         return Role.IDENTIFIER, "a different text in each row"
     return Role.TEXT, f"free text, {n_distinct} distinct values"
+
+
+def leave_out(columns: Sequence[Column], why: str, *roles: Role) -> list[Column]:
+    """Ignore the columns of some roles, for a reason.
+
+    Examples
+    --------
+    >>> born = Column("born", Role.DATE, "dates")
+    >>> leave_out([born], "dates are not used here", Role.DATE)[0].role.value
+    'ignored'
+    """
+    return [
+        replace(column, role=Role.IGNORED, why=why) if column.role in roles else column
+        for column in columns
+    ]
+
+
+def apply_kinds(
+    frame: pd.DataFrame, columns: Sequence[Column], kinds: Mapping[str, str]
+) -> list[Column]:
+    """Return columns with the roles that given kinds call for: a kind makes a column used.
+
+    Raises
+    ------
+    ValueError
+        If a column or a kind is unknown, or a column cannot be of its kind.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from eosparse.tables import recognise_columns
+    >>> table = pd.DataFrame({"zip_code": [10115, 10245, 10115], "size": [1.5, 2.5, 2.0]})
+    >>> found = apply_kinds(table, recognise_columns(table), {"zip_code": "category"})
+    >>> found[0].role.value, found[0].why
+    ('number', 'you said so: category')
+    """
+    chosen = check_kinds(kinds, [column.name for column in columns])
+    return [
+        _apply_kind(frame[column.name], column, chosen[column.name])
+        if column.name in chosen
+        else column
+        for column in columns
+    ]
+
+
+def _apply_kind(cells: pd.Series[Any], column: Column, kind: Kind) -> Column:
+    """Return a column with the role of a kind; numbers stay numbers, whatever they mean."""
+    why = f"you said so: {kind}"
+    if kind is Kind.IGNORED:
+        return replace(column, role=Role.IGNORED, why=why)
+    if column.role is Role.NUMBER:
+        return replace(column, why=why) if column.why == PLAIN_NUMBERS else column
+    if kind is Kind.DATE and column.role is Role.DATE:
+        return column
+    known = cells.notna()
+    is_number = np.isfinite(_read_numbers(cells[known])).mean() >= 1 - _MAX_UNREADABLE
+    if is_number and known.any():
+        return replace(column, role=Role.NUMBER, why=why)
+    if kind in (Kind.CATEGORY, Kind.LEVELS):
+        return replace(column, role=Role.CATEGORY, why=why)
+    if kind is Kind.DATE and _are_dates(cells[known].astype(str)):
+        return replace(column, role=Role.DATE, why=why)
+    raise TableError(
+        f"Column {column.name!r} cannot be of kind {kind.value!r}: it holds neither numbers nor "
+        f"dates ({column.why}). Use --kind {column.name}=category, or convert it."
+    )
+
+
+def _read_numbers(cells: pd.Series[Any]) -> FloatArray:
+    from pandas.api.types import is_numeric_dtype
+
+    numbers = cells if is_numeric_dtype(cells) else parse_numbers(cells)
+    return np.asarray(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def parse_numbers(text: pd.Series[str]) -> pd.Series[float]:

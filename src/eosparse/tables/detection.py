@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.fitting.table_input import read_new
+from eosparse.rows import Kind
+from eosparse.tables.blame import blame_levels
+from eosparse.tables.cells import Cells, extract_numbers
 from eosparse.tables.columns import Column, Role, find_identifier
-from eosparse.tables.numbers import Numbers, extract_numbers
+from eosparse.tables.dates import find_date_format, parse_dates
 from eosparse.tables.reading import TableFile
 from eosparse.tables.reasons import Reason, choose_reasons, format_cell, list_reasons
 from eosparse.tables.summary import (
     DetectionSummary,
     FlaggedRow,
+    GroupSummary,
     ModelSummary,
     ScoringSummary,
     TableSummary,
@@ -41,19 +47,19 @@ class ScoredTable:
         The table.
     columns : list of Column
         Its columns and their roles.
-    numbers : Numbers
-        The numbers the detector was given.
+    cells : Cells
+        The cells the detector was given.
     detector : EOSDetector
         The fitted detector.
     p_values, weights : array of shape (n_kept,)
-        Of the rows in `numbers`; a weight of 1 is average.
+        Of the rows in `cells`; a weight of 1 is average.
     is_outlier : array of bool of shape (n_kept,)
         Rows that are flagged.
     """
 
     source: TableFile
     columns: list[Column]
-    numbers: Numbers
+    cells: Cells
     detector: EOSDetector
     p_values: FloatArray
     weights: FloatArray
@@ -61,14 +67,14 @@ class ScoredTable:
 
 
 def score_training_rows(
-    source: TableFile, columns: list[Column], numbers: Numbers, detector: EOSDetector
+    source: TableFile, columns: list[Column], cells: Cells, detector: EOSDetector
 ) -> ScoredTable:
     """Score the rows that the detector was fitted to."""
     weights = np.asarray(detector.weights_)
     return ScoredTable(
         source,
         columns,
-        numbers,
+        cells,
         detector,
         p_values=np.asarray(detector.p_values_),
         weights=len(weights) * weights,
@@ -79,35 +85,50 @@ def score_training_rows(
 def score_new_rows(
     source: TableFile,
     columns: list[Column],
-    numbers: Numbers,
+    cells: Cells,
     detector: EOSDetector,
     level: float | None = None,
 ) -> ScoredTable:
     """Score new rows; flag p-values below `level`, or by default distances beyond the cut-off."""
-    values = numbers.to_frame()
-    p_values = np.asarray(detector.p_values(values))
-    judge = detector._judge
-    weights = judge.relative_weights(judge.fit.measure(numbers.values))
-    is_outlier = p_values < level if level is not None else detector.predict(values) == -1
-    return ScoredTable(
-        source, columns, numbers, detector, p_values, weights, np.asarray(is_outlier)
-    )
+    p_values = np.asarray(detector.p_values(cells.frame))
+    judge, values = detector._judge, read_new(detector, cells.frame, "score")
+    weights = judge.relative_weights(judge.fit.measure(values))
+    is_outlier = p_values < level if level is not None else detector.predict(cells.frame) == -1
+    cells = replace(cells, notes=(*cells.notes, *_note_unseen_levels(detector, cells)))
+    return ScoredTable(source, columns, cells, detector, p_values, weights, np.asarray(is_outlier))
+
+
+def _note_unseen_levels(detector: EOSDetector, cells: Cells) -> list[str]:
+    """Name the categories that the model does not know."""
+    reader = getattr(detector, "_reader", None)
+    found = {} if reader is None else reader.unseen(cells.frame)
+    return [
+        f"The model has not seen {_list_levels(levels)} in column {name!r}: such rows are compared "
+        "with all rows."
+        for name, levels in found.items()
+    ]
+
+
+def _list_levels(levels: tuple[str, ...]) -> str:
+    shown = ", ".join(repr(format_cell(level, 30)) for level in levels[:5])
+    return shown if len(levels) <= 5 else f"{shown} and {len(levels) - 5} more categories"
 
 
 def summarise_detection(scored: ScoredTable) -> DetectionSummary:
     """Summarise a scored table; rows are counted from 1, the first below the header."""
-    frame, is_kept = scored.source.frame, scored.numbers.is_kept
+    frame, is_kept = scored.source.frame, scored.cells.is_kept
     rows = np.flatnonzero(scored.is_outlier)
     return DetectionSummary(
         table=TableSummary(scored.source.name, len(frame), int(np.count_nonzero(is_kept))),
-        columns=tuple(scored.columns),
-        notes=(*scored.source.notes, *scored.numbers.notes, *_note_doubtful_rows(scored)),
-        model=summarise_model(scored.detector, len(scored.numbers.names)),
+        columns=add_kinds(scored.columns, scored.detector),
+        notes=(*scored.source.notes, *scored.cells.notes, *_note_doubtful_rows(scored)),
+        model=summarise_model(scored.detector, len(scored.cells.names)),
         n_flagged=len(rows),
         flagged=_describe_flagged(scored, rows),
         usual=describe_usual_values(
             frame.iloc[np.flatnonzero(is_kept)[~scored.is_outlier]], scored.columns
         ),
+        groups=summarise_groups(scored.detector),
     )
 
 
@@ -120,16 +141,57 @@ def summarise_scoring(scored: ScoredTable, level: float | None) -> DetectionSumm
 def summarise_model(detector: EOSDetector, n_columns: int) -> ModelSummary:
     """Summarise how a detector reached its result."""
     return ModelSummary(
+        rung=detector.rung_,
+        reason=detector.reason_,
+        promise=bool(detector.promise_),
+        promise_reason=detector.promise_.reason,
         alpha=float(detector.alpha_),
         is_alpha_chosen=detector.alpha == "auto",
         fdr=float(detector.fdr),
-        shrinkage=float(detector.shrinkage_),
+        shrinkage=getattr(detector, "shrinkage_", None),
         n_columns=n_columns,
         passes=int(detector.n_iter_),
         status=str(detector.status_),
         effective_rows=float(detector.effective_sample_size_),
         objective=tuple(float(value) for value in detector.objective_history_),
     )
+
+
+def add_kinds(columns: Sequence[Column], detector: EOSDetector) -> tuple[Column, ...]:
+    """Return columns with the kinds that a detector saw."""
+    kinds = {column.name: column for column in detector.columns_}
+    return tuple(
+        replace(column, kind=str(kinds[column.name].kind), kind_why=kinds[column.name].why)
+        if column.role.is_used and column.name in kinds
+        else column
+        for column in columns
+    )
+
+
+def summarise_groups(detector: EOSDetector) -> tuple[GroupSummary, ...]:
+    """Summarise the groups that a detector found, with centres in the units of the columns."""
+    reader = getattr(detector, "_reader", None)
+    are_text = set() if reader is None else set(reader.levels)
+    return tuple(
+        GroupSummary(
+            n_rows=int(group.n_rows),
+            share=float(group.share),
+            is_outlier=bool(group.is_outlier),
+            columns=tuple(group.columns),
+            centre={
+                column.name: _format_middle(float(value), column.kind)
+                for column, value in zip(detector.columns_, group.centre, strict=True)
+                if np.isfinite(value) and column.name not in are_text
+            },
+        )
+        for group in detector.groups_
+    )
+
+
+def _format_middle(value: float, kind: Kind) -> float | str:
+    if kind is Kind.DATE:
+        return str(np.datetime64(0, "D") + np.timedelta64(round(value), "D"))
+    return float(f"{value:.6g}")
 
 
 def _note_doubtful_rows(scored: ScoredTable) -> list[str]:
@@ -148,8 +210,8 @@ def _note_doubtful_rows(scored: ScoredTable) -> list[str]:
 def _describe_flagged(scored: ScoredTable, rows: IntArray) -> tuple[FlaggedRow, ...]:
     if len(rows) == 0:
         return ()
-    values = scored.numbers.to_frame(rows)
-    places = np.flatnonzero(scored.numbers.is_kept)[rows]
+    values = scored.cells.take(rows)
+    places = np.flatnonzero(scored.cells.is_kept)[rows]
     return describe_rows(
         scored.source.frame.iloc[places],
         scored.columns,
@@ -157,7 +219,6 @@ def _describe_flagged(scored: ScoredTable, rows: IntArray) -> tuple[FlaggedRow, 
         values,
         places=places,
         p_values=scored.p_values[rows],
-        distances=np.sqrt(scored.detector.mahalanobis(values)),
         weights=scored.weights[rows],
     )
 
@@ -170,7 +231,6 @@ def describe_rows(
     *,
     places: IntArray,
     p_values: FloatArray,
-    distances: FloatArray,
     weights: FloatArray,
 ) -> tuple[FlaggedRow, ...]:
     """Describe rows, the most outlying first.
@@ -187,11 +247,13 @@ def describe_rows(
         The rows as the detector sees them.
     places : array of int
         Their places in the table, from 0.
-    p_values, distances, weights : array
+    p_values, weights : array
         What the detector says about them.
     """
     contributions = detector.explain(values).contributions
-    shares = contributions / np.maximum(contributions.sum(axis=1, keepdims=True), 1e-300)
+    squared = contributions.sum(axis=1)
+    shares = contributions / np.maximum(squared[:, None], 1e-300)
+    shares = blame_levels(shares, detector, values)
     name = find_identifier(columns)
     places_of = {column: i for i, column in enumerate(cells.columns)}
     used = [(str(column), places_of[column]) for column in values.columns]
@@ -200,7 +262,7 @@ def describe_rows(
             row=int(places[i]) + 1,
             id=None if name is None else format_cell(cells[name].iat[i]),
             p_value=float(p_values[i]),
-            distance=float(distances[i]),
+            distance=float(np.sqrt(squared[i])),
             weight=float(weights[i]),
             reasons=tuple(
                 Reason(used[n][0], format_cell(cells.iat[i, used[n][1]]), float(shares[i, n]))
@@ -224,15 +286,23 @@ def describe_usual_values(frame: pd.DataFrame, columns: list[Column]) -> dict[st
         for name, (low, middle, high) in zip(names, quantiles, strict=True)
     }
     for column in columns:
+        if column.role is Role.DATE:
+            usual[column.name] = _describe_usual_dates(frame[column.name])
         if column.role is Role.CATEGORY:
             counts = frame[column.name].value_counts(normalize=True)
             usual[column.name] = f"{format_cell(counts.index[0])} in {counts.iloc[0]:.0%}"
     return usual
 
 
+def _describe_usual_dates(cells: pd.Series[Any]) -> str:
+    dates = parse_dates(cells, find_date_format(cells))
+    low, middle, high = (str(date).split(".")[0] for date in dates.quantile([0.05, 0.5, 0.95]))
+    return f"{low} to {high}, median {middle}".replace(" 00:00:00", "")
+
+
 def append_scores(scored: ScoredTable, summary: DetectionSummary) -> pd.DataFrame:
     """Return all rows of the table with their scores; rows that were left out have none."""
-    frame, is_kept = scored.source.frame.copy(), scored.numbers.is_kept
+    frame, is_kept = scored.source.frame.copy(), scored.cells.is_kept
     for name, values in (("eos_weight", scored.weights), ("eos_p_value", scored.p_values)):
         column = np.full(len(frame), np.nan)
         column[is_kept] = values

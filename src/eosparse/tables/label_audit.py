@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from eosparse.core import BoolArray, FloatArray
 from eosparse.fitting.targets import is_regression_target
-from eosparse.tables.columns import Column, Role, find_identifier
+from eosparse.tables.cells import Missing
+from eosparse.tables.columns import Column, Role, find_identifier, leave_out
 from eosparse.tables.detection import describe_usual_values
-from eosparse.tables.numbers import Missing, Numbers, encode_table
+from eosparse.tables.numbers import Numbers, encode_table
 from eosparse.tables.reading import TableError, TableFile
 from eosparse.tables.reasons import Reason, choose_reasons, format_cell, list_reasons
 from eosparse.tables.summary import (
@@ -100,6 +101,7 @@ def audit_labels(
     is_regression = task == "regression" or (
         task == "auto" and is_regression_target(labelled[target])
     )
+    columns = leave_out(columns, "dates are not used for labels", Role.DATE)
     meaning = "numbers to predict" if is_regression else "classes"
     notes.append(f"The labels in {target} are treated as {meaning}.")
     features = encode_table(labelled, columns, missing=missing, indicate=True)

@@ -13,6 +13,7 @@ import io
 import json
 import zipfile
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,18 @@ from eosparse import __version__
 from eosparse.core import Result, Status
 from eosparse.estimators import EOSDetector
 from eosparse.fitting.judge import Judge
-from eosparse.inference import FittedGamma, MixtureLaw, NoPull, ScaledF, SelfPull
+from eosparse.inference import (
+    Combination,
+    Combinations,
+    FittedGamma,
+    Group,
+    MixtureLaw,
+    NoPull,
+    Promise,
+    ScaledF,
+    SelfPull,
+    UpperNormal,
+)
 from eosparse.models import (
     ClusterModel,
     Fit,
@@ -31,17 +43,31 @@ from eosparse.models import (
     LinearModel,
     Mixture,
     MixtureModel,
+    NeighbourModel,
     Normal,
     Plane,
     SubspaceModel,
 )
-from eosparse.rows import Coordinates
+from eosparse.models.neighbours import Neighbours
+from eosparse.rows import (
+    ColumnKind,
+    Coordinates,
+    FrameReader,
+    Kind,
+    LevelEffects,
+    LevelRanges,
+    Margin,
+    Margins,
+    TableView,
+    margins,
+)
+from eosparse.rows.frame_cells import Cells as CellType
 from eosparse.rows.whole_file import replace_when_complete
+from eosparse.tables.cells import Cells, Encoding
 from eosparse.tables.columns import Column, Role
-from eosparse.tables.numbers import Encoding, Numbers
 from eosparse.tables.reading import TableError, TableFile
 
-FORMAT = 1
+FORMAT = 2
 SAVED_CLASSES: tuple[type, ...] = (
     Judge,
     Fit,
@@ -50,9 +76,26 @@ SAVED_CLASSES: tuple[type, ...] = (
     *(GaussianModel, Normal, SelfPull, ScaledF),
     *(ClusterModel, SubspaceModel, Plane, LinearModel, Line, NoPull, FittedGamma),
     *(MixtureModel, Mixture, MixtureLaw),
+    *(NeighbourModel, Neighbours, UpperNormal),
+    *(TableView, Margins, Margin, margins.Line, margins.Power, margins.Tails),
+    *(LevelEffects, LevelRanges),
+    *(FrameReader, ColumnKind, Combinations, Combination, Promise, Group),
+    *(Status, Kind, CellType),
 )
-_CLASSES = {cls.__name__: cls for cls in SAVED_CLASSES}
-_PARAMETERS = ("alpha", "efficiency", "perplexity", "fdr", "level", "weight_cut", "contamination")
+
+
+def _name_class(cls: type) -> str:
+    """Return the name of a class in a file: two are called Line."""
+    return "MarginLine" if cls is margins.Line else cls.__name__
+
+
+_CLASSES = {_name_class(cls): cls for cls in SAVED_CLASSES}
+_PARAMETERS = (
+    *("alpha", "efficiency", "perplexity", "fdr", "level", "weight_cut", "contamination"),
+    "groups",
+)
+# What a detector says about its fit.
+_STATEMENTS = ("rung_", "reason_", "promise_", "columns_", "groups_", "_reader")
 # No model is larger; a file that claims to be could fill the memory (a zip bomb).
 _MAX_BYTES = 2**33
 
@@ -105,7 +148,7 @@ class SavedModel:
         ]
 
 
-def save_model(detector: EOSDetector, columns: list[Column], numbers: Numbers, path: Path) -> None:
+def save_model(detector: EOSDetector, columns: list[Column], cells: Cells, path: Path) -> None:
     """Save a detector with one of our models; the file is written completely or not at all."""
     model = detector._judge.fit.model
     if not isinstance(model, SAVED_CLASSES):
@@ -114,12 +157,15 @@ def save_model(detector: EOSDetector, columns: list[Column], numbers: Numbers, p
     content = {
         "format": FORMAT,
         "eosparse": __version__,
-        "names": list(numbers.names),
+        "names": list(cells.names),
         "columns": [{"name": c.name, "role": str(c.role), "why": c.why} for c in columns],
-        "offsets": numbers.encoding.offsets,
-        "fills": numbers.encoding.fills,
+        "fills": cells.encoding.fills,
+        "formats": cells.encoding.formats,
         "parameters": {name: getattr(detector, name) for name in _PARAMETERS},
         "judge": _encode(dataclasses.replace(detector._judge, dtype=None), arrays),
+        "statements": {
+            name: _encode(getattr(detector, name, None), arrays) for name in _STATEMENTS
+        },
     }
     files = {f"{name}.npy": _to_npy(array) for name, array in arrays.items()}
     files["model.json"] = json.dumps(content).encode()
@@ -152,9 +198,9 @@ def load_model(path: Path) -> SavedModel:
         arrays = {n[:-4]: np.load(io.BytesIO(d)) for n, d in files.items() if n.endswith(".npy")}
         judge = _decode(content["judge"], arrays)
         return SavedModel(
-            _restore_detector(judge, content),
+            _restore_detector(judge, content, arrays),
             [Column(c["name"], Role(c["role"]), c["why"]) for c in content["columns"]],
-            Encoding(content["offsets"], content["fills"]),
+            Encoding(content["fills"], content["formats"]),
             content["eosparse"],
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -199,14 +245,16 @@ def _encode(value: Any, arrays: dict[str, Any]) -> Any:
         name = f"array{len(arrays)}"
         arrays[name] = value
         return {"array": name}
-    if isinstance(value, Status):
-        return {"status": str(value)}
+    if isinstance(value, StrEnum):
+        return {"enum": _name_class(type(value)), "value": value.value}
+    if isinstance(value, dict):
+        return {"keys": _encode([*value], arrays), "values": _encode([*value.values()], arrays)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
             field.name: _encode(getattr(value, field.name), arrays)
             for field in dataclasses.fields(value)
         }
-        return {"class": type(value).__name__, "fields": fields}
+        return {"class": _name_class(type(value)), "fields": fields}
     if isinstance(value, (list, tuple)):
         return [_encode(item, arrays) for item in value]
     return value.item() if isinstance(value, np.generic) else value
@@ -219,15 +267,19 @@ def _decode(data: Any, arrays: dict[str, Any]) -> Any:
         return data
     if "array" in data:
         return arrays[data["array"]]
-    if "status" in data:
-        return Status(data["status"])
-    if data.get("class") not in _CLASSES:
-        raise ModelError(f"An eosparse model cannot hold a {data.get('class')!r}.")
+    if "keys" in data:
+        keys, values = (_decode(data[part], arrays) for part in ("keys", "values"))
+        return dict(zip(keys, values, strict=True))
+    name = data.get("class", data.get("enum"))
+    if name not in _CLASSES:
+        raise ModelError(f"An eosparse model cannot hold a {name!r}.")
+    if "enum" in data:
+        return _CLASSES[name](data["value"])
     fields = {name: _decode(item, arrays) for name, item in data["fields"].items()}
-    return _CLASSES[data["class"]](**fields)
+    return _CLASSES[name](**fields)
 
 
-def _restore_detector(judge: Judge, content: dict[str, Any]) -> EOSDetector:
+def _restore_detector(judge: Judge, content: dict[str, Any], arrays: dict[str, Any]) -> EOSDetector:
     detector = EOSDetector(**content["parameters"])
     names = np.array(content["names"], dtype=object)
     detector.n_features_in_, detector.feature_names_in_ = len(names), names
@@ -244,4 +296,6 @@ def _restore_detector(judge: Judge, content: dict[str, Any]) -> EOSDetector:
     detector.effective_sample_size_ = result.effective_size
     detector.status_ = result.status
     detector.offset_ = -judge.cut
+    for name in _STATEMENTS:
+        setattr(detector, name, _decode(content["statements"][name], arrays))
     return detector

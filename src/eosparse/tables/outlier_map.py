@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.estimators.distances import Distances
 from eosparse.rows import spread_out
 from eosparse.tables.detection import ScoredTable
+from eosparse.tables.margin_pictures import MarginPicture, draw_margins
 
 # Rows of each kind, flagged or not, that the map shows; more points would hide each other.
 _MAX_POINTS = 4000
@@ -16,6 +18,10 @@ _MAX_POINTS = 4000
 _MAX_QUANTILES = 600
 # For more numbers, the path is computed from the rows shown: it would take longer than the fit.
 _MAX_PATH_NUMBERS = 1_000_000
+# A path that flags as many rows at the α of the detector, about, leads to its result.
+_SAME_SHARE, _SAME_ROWS = 0.02, 3
+# Smaller p-values are drawn as this one.
+_LEAST_P = 1e-300
 
 
 @dataclass(frozen=True)
@@ -71,40 +77,55 @@ class OutlierMap:
         Whether each is flagged, 0 or 1.
     cut : float
         The distance beyond which rows are flagged.
+    label : str
+        What the distance is called.
     n_left_out : int
         Number of rows that are not shown.
     quantiles : Quantiles
         The p-values of all rows.
-    path : AlphaSteps
-        The path along α.
+    path : AlphaSteps or None
+        The path along α; None for models other than one Gaussian, and for other solutions.
+    margins : list of MarginPicture
+        Columns that were bent.
     """
 
     row: list[int]
     distance: list[float]
     is_flagged: list[int]
     cut: float
+    label: str
     n_left_out: int
     quantiles: Quantiles
-    path: AlphaSteps
+    path: AlphaSteps | None
+    margins: list[MarginPicture]
 
 
 def map_outliers(scored: ScoredTable) -> OutlierMap:
     """Compute the points of the report's pictures from the table a detector was fitted to."""
-    is_outlier, detector = scored.is_outlier, scored.detector
+    is_outlier = scored.is_outlier
     flagged, others = np.flatnonzero(is_outlier), np.flatnonzero(~is_outlier)
     farthest = np.argsort(scored.p_values[flagged], kind="stable")[:_MAX_POINTS]
     sampled = others[spread_out(len(others), min(_MAX_POINTS, len(others)))]
     rows = np.sort(np.concatenate([flagged[farthest], sampled]))
-    places = np.flatnonzero(scored.numbers.is_kept)
+    places = np.flatnonzero(scored.cells.is_kept)
+    measured = Distances.of_rows(scored.detector, scored.cells.take(rows))
     return OutlierMap(
         row=[int(place) + 1 for place in places[rows]],
-        distance=_round(np.sqrt(detector.mahalanobis(scored.numbers.to_frame(rows)))),
+        distance=_round(measured.values),
         is_flagged=[int(flag) for flag in is_outlier[rows]],
-        cut=float(np.sqrt(-detector.offset_)),
+        cut=measured.cut,
+        label=measured.name,
         n_left_out=len(is_outlier) - len(rows),
         quantiles=_compute_quantiles(scored.p_values),
-        path=_compute_path(scored, rows),
+        path=_compute_path(scored, rows) if _has_path(scored) else None,
+        margins=draw_margins(scored),
     )
+
+
+def _has_path(scored: ScoredTable) -> bool:
+    """Whether a path along α means something: for one Gaussian, which each step fits anew."""
+    detector = scored.detector
+    return detector.rung_ in (None, "gaussian") and hasattr(detector, "location_")
 
 
 def _round(values: FloatArray) -> list[float]:
@@ -119,21 +140,26 @@ def _compute_quantiles(p_values: FloatArray) -> Quantiles:
     shown = np.unique(np.geomspace(1, n, min(n, _MAX_QUANTILES)).astype(int)) - 1
     return Quantiles(
         expected=_round(-np.log10(expected[shown])),
-        observed=_round(-np.log10(np.maximum(p_values[shown], 1e-300))),
+        observed=_round(-np.log10(np.maximum(p_values[shown], _LEAST_P))),
     )
 
 
-def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps:
+def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps | None:
+    """Compute the path; None if it passes the result by, as it may where there are groups."""
     import warnings
 
-    numbers, detector = scored.numbers, scored.detector
-    n_rows, is_of_sample = len(numbers.values), numbers.values.size > _MAX_PATH_NUMBERS
+    cells, detector = scored.cells, scored.detector
+    n_rows, is_of_sample = len(cells.frame), cells.frame.size > _MAX_PATH_NUMBERS
     used = rows if is_of_sample else np.arange(n_rows)
     mass = _count_represented(scored.is_outlier, used)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a path ends when the weights collapse
-        path = detector.path(numbers.to_frame(used), sample_weight=mass if is_of_sample else None)
+        path = detector.path(cells.take(used), sample_weight=mass if is_of_sample else None)
     n_flagged = np.where(path.n_flagged < 0, -1, np.round(path.is_outlier @ mass))
+    chosen = int(np.argmin(np.abs(np.log(path.alphas / detector.alpha_))))
+    difference = abs(n_flagged[chosen] - np.count_nonzero(scored.is_outlier))
+    if difference > max(_SAME_SHARE * n_rows, _SAME_ROWS):
+        return None
     relative = (path.weights / mass * n_rows)[:, np.searchsorted(used, rows)]
     digits = np.round(7.5 * np.clip(relative, 0.0, 2.0)).astype(int)
     return AlphaSteps(
@@ -142,7 +168,7 @@ def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps:
         effective_rows=_round(np.nan_to_num(path.effective_sizes)),
         weights=["".join("0123456789abcdef"[d] for d in line) for line in digits],
         plateau=[path.plateau.start, path.plateau.stop],
-        chosen=int(np.argmin(np.abs(np.log(path.alphas / detector.alpha_)))),
+        chosen=chosen,
         is_of_sample=is_of_sample,
     )
 

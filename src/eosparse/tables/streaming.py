@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from eosparse.rows import open_rows
 from eosparse.tables.columns import Column, Role
-from eosparse.tables.detection import describe_rows, summarise_model
+from eosparse.tables.detection import add_kinds, describe_rows, summarise_groups, summarise_model
 from eosparse.tables.summary import DetectionSummary, FlaggedRow, TableSummary
 
 if TYPE_CHECKING:
@@ -32,33 +31,26 @@ def read_first_rows(source: str) -> pd.DataFrame:
     return frame
 
 
-def ignore_categories(columns: list[Column]) -> list[Column]:
-    """Ignore categories, whose medians would take passes over the table of their own."""
-    why = "categories are not used in streamed tables"
-    return [
-        replace(column, role=Role.IGNORED, why=why) if column.role is Role.CATEGORY else column
-        for column in columns
-    ]
-
-
 def detect_streamed(
     source: str, columns: list[Column], detector: EOSDetector, output: Path, *, overwrite: bool
 ) -> DetectionSummary:
     """Fit a detector to rows on disk, write their scores, and summarise the most outlying rows."""
     names = [column.name for column in columns if column.role is Role.NUMBER]
     rows = open_rows(source, names)
-    detector.fit(rows)
+    kinds = {name: kind for name, kind in (detector.kinds or {}).items() if name in names}
+    detector.set_params(kinds=kinds).fit(rows)
     keys = [column.name for column in columns]
     detector.write_scores(rows, output, keys=keys, overwrite=overwrite)
     flagged, n_flagged, n_rows = _read_most_outlying(output)
     return DetectionSummary(
         table=TableSummary(Path(source).name, n_rows, n_rows),
-        columns=tuple(columns),
+        columns=add_kinds(columns, detector),
         notes=("The table was streamed; column roles were recognised from its first rows.",),
         model=summarise_model(detector, len(names)),
         n_flagged=n_flagged,
         flagged=_describe_flagged(flagged, columns, names, detector),
         usual={},
+        groups=summarise_groups(detector),
     )
 
 
@@ -92,6 +84,5 @@ def _describe_flagged(
         flagged[names].astype("float64"),
         places=flagged["eos_row"].to_numpy(),
         p_values=flagged["eos_p_value"].to_numpy(),
-        distances=np.sqrt(-flagged["eos_score"].to_numpy()),
         weights=flagged["eos_weight"].to_numpy(),
     )

@@ -24,12 +24,32 @@ class TableSummary:
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """How a detector reached its result."""
+    """How a detector reached its result.
 
+    Attributes
+    ----------
+    rung : str or None
+        The rung of the ladder that was taken; None for a model that was asked for.
+    reason : str
+        Why, in a sentence.
+    promise : bool
+        Whether the false-discovery rate can be promised.
+    promise_reason : str
+        Why, or why not.
+    shrinkage : float or None
+        Of the covariance; None for models without one.
+    alpha, is_alpha_chosen, fdr, n_columns, passes, status, effective_rows, objective
+        As in `EOSDetector`.
+    """
+
+    rung: str | None
+    reason: str
+    promise: bool
+    promise_reason: str
     alpha: float
     is_alpha_chosen: bool
     fdr: float
-    shrinkage: float
+    shrinkage: float | None
     n_columns: int
     passes: int
     status: str
@@ -57,6 +77,31 @@ class FlaggedRow:
 
 
 @dataclass(frozen=True)
+class GroupSummary:
+    """A group of rows that sits apart.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows, estimated where there are many.
+    share : float
+        Their share of all rows.
+    is_outlier : bool
+        Whether its rows count as outliers.
+    columns : tuple of str
+        The columns that set it apart, most telling first.
+    centre : dict
+        By column of numbers, the middle of the group: a number, or a date as text.
+    """
+
+    n_rows: int
+    share: float
+    is_outlier: bool
+    columns: tuple[str, ...]
+    centre: dict[str, float | str]
+
+
+@dataclass(frozen=True)
 class DetectionSummary:
     """Outliers of a table, the most outlying first.
 
@@ -80,6 +125,8 @@ class DetectionSummary:
         The flagged rows; of a streamed table, the most outlying of them.
     usual : dict
         By column, the values that are usual among rows that are not flagged.
+    groups : tuple of GroupSummary
+        Groups of rows that sit apart: among the flagged rows, or kinds of good rows.
     """
 
     kind: Literal["detection"] = field(default="detection", init=False)
@@ -91,6 +138,7 @@ class DetectionSummary:
     n_flagged: int
     flagged: tuple[FlaggedRow, ...]
     usual: dict[str, str]
+    groups: tuple[GroupSummary, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from eosparse.comparison.measures import measure_detection, measure_estimate
 from eosparse.comparison.peers import Task, list_peers
-from eosparse.comparison.peers.eos import AUTHOR_OPTIONS, EOS
+from eosparse.comparison.peers.eos import AUTHOR_OPTIONS, EOS, EOS_AUTO
 from eosparse.comparison.peers.timing import time_detection, warm_up
 from eosparse.comparison.runner import Grid, Row, Setting
 from eosparse.core import CollapseError, FloatArray
@@ -46,7 +46,8 @@ ALPHA_BY_SHARE = dict(
 _ALPHAS = (0.09, 0.1, *(round(0.15 + 0.05 * k, 2) for k in range(18)), 2.0, 4.0)
 # Panel B shows every 8th inlier, which is enough for a picture.
 _INLIER_STEP = 8
-PEER_DETECTORS = tuple(name for name in list_peers(Task.DETECT) if name != EOS)
+# On tables of one Gaussian with outliers, our default takes the same model and needs no column.
+PEER_DETECTORS = tuple(name for name in list_peers(Task.DETECT) if name not in (EOS, EOS_AUTO))
 METHODS = (EOS, AUTHOR, *PEER_DETECTORS)
 
 

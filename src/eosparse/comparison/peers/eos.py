@@ -9,7 +9,7 @@ from eosparse.comparison.peers.registry import Task, register
 from eosparse.core import FloatArray
 from eosparse.models import GaussianModel
 
-EOS = "EOS"
+EOS, EOS_AUTO = "EOS", "EOS, auto"
 # The author's runs: random weights to begin with, and a row is flagged if T·w < .01.
 AUTHOR_OPTIONS: dict[str, Any] = {
     "weight_cut": 0.01,
@@ -21,13 +21,13 @@ AUTHOR_OPTIONS: dict[str, Any] = {
 def _estimate(X: FloatArray, seed: int) -> Estimate:
     from eosparse import EOSDetector
 
-    detector = EOSDetector(random_state=seed).fit(X)
+    detector = EOSDetector(model="gaussian", random_state=seed).fit(X)
     return Estimate(detector.location_, detector.covariance_)
 
 
 @register(EOS, Task.DETECT, needs="eosparse", estimate=_estimate)
 def detect_by_eos(X: FloatArray, seed: int, **options: Any) -> Detection:
-    """Judge rows with `EOSDetector`.
+    """Judge rows with one Gaussian, as the paper does.
 
     Parameters
     ----------
@@ -38,6 +38,10 @@ def detect_by_eos(X: FloatArray, seed: int, **options: Any) -> Detection:
     **options
         Parameters of `EOSDetector`.
 
+    Returns
+    -------
+    Detection
+
     Examples
     --------
     >>> from eosparse.datasets import make_contaminated
@@ -47,7 +51,16 @@ def detect_by_eos(X: FloatArray, seed: int, **options: Any) -> Detection:
     """
     from eosparse import EOSDetector
 
-    detector = EOSDetector(**options, random_state=seed).fit(X)
+    detector = EOSDetector(**{"model": "gaussian"} | options, random_state=seed).fit(X)
     return Detection(
         detector.mahalanobis(X), detector.is_outlier_, detector.location_, detector.covariance_
     )
+
+
+@register(EOS_AUTO, Task.DETECT, needs="eosparse")
+def _detect_by_ladder(X: FloatArray, seed: int, **options: Any) -> Detection:
+    """Judge rows with the default of `EOSDetector`, which chooses its model."""
+    from eosparse import EOSDetector
+
+    detector = EOSDetector(**options, random_state=seed).fit(X)
+    return Detection(-detector.score_samples(X), detector.is_outlier_)

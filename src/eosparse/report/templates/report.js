@@ -246,7 +246,7 @@
       if (weight(i) > 0.5) g.fill();
     };
     const draw = () => {
-      scale = plot(canvas, range, [low, high], ["row", "robust distance"], true);
+      scale = plot(canvas, range, [low, high], ["row", map.label], true);
       const { g, py, left, right } = scale;
       map.row.forEach((_, i) => mark(g, i));
       g.globalAlpha = 1;
@@ -274,7 +274,8 @@
       const name = row && row.id ? ` (${row.id})` : "";
       const sure = row ? `, p-value ${pValue(row.p_value)}` : "";
       tip.append(element("strong", `row ${map.row[i]}${name}`));
-      tip.append(element("div", `distance ${number(map.distance[i])}${sure}`));
+      const measure = map.label.split(",")[0];
+      tip.append(element("div", `${measure} ${number(map.distance[i])}${sure}`));
       tip.append(row ? details(row) : element("div", map.is_flagged[i] ? "flagged" : "not flagged"));
       const [x, y] = point(i);
       tip.style.left = `${Math.max(0, Math.min(x + 12, canvas.clientWidth - tip.offsetWidth))}px`;
@@ -361,6 +362,33 @@
     redraws.push(draw);
   };
 
+  // Histograms of the columns that were bent, with the values that the learned law expects.
+  const drawMargins = () => {
+    data.map.margins.forEach((margin, k) => {
+      const { edges, counts, points, expected } = margin;
+      const ends = [edges[0], edges[edges.length - 1]];
+      const most = 1.05 * Math.max(...counts, ...expected);
+      const label = margin.is_date ? "days since 1970" : "";
+      const draw = () => {
+        const { g, px, py } = plot(by(`margin${k}`), ends, [0, most], [label, "rows"], false);
+        g.fillStyle = css("--kept");
+        g.globalAlpha = 0.45;
+        counts.forEach((n, i) => {
+          g.fillRect(px(edges[i]), py(n), px(edges[i + 1]) - px(edges[i]) - 0.5, py(0) - py(n));
+        });
+        g.globalAlpha = 1;
+        g.strokeStyle = css("--ink");
+        g.lineWidth = 1.5;
+        g.beginPath();
+        points.forEach((x, i) => g.lineTo(px(x), py(expected[i])));
+        g.stroke();
+        g.lineWidth = 1;
+      };
+      draw();
+      redraws.push(draw);
+    });
+  };
+
   const drawConvergence = () => {
     const history = data.model.objective;
     const low = Math.min(...history), high = Math.max(...history), room = (high - low || 1) * 0.1;
@@ -405,6 +433,7 @@
   const openRow = flagged.length ? table(flagged, columns) : () => {};
   if (data.kind === "detection") {
     drawMap(openRow);
+    drawMargins();
     drawQuantiles();
     drawConvergence();
   }

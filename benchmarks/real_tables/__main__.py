@@ -1,0 +1,16 @@
+"""Figures of real tables: ``python -m benchmarks.real_tables [a b c d] [--quick]``."""
+
+from __future__ import annotations
+
+from benchmarks.bench import run_command
+from benchmarks.real_tables import adbench, as_they_are, planted, synthetic
+
+FIGURES = {
+    "a": synthetic.run,
+    "b": as_they_are.run,
+    "c": planted.run,
+    "d": adbench.run,
+}
+
+if __name__ == "__main__":
+    run_command("real_tables", __doc__, FIGURES)

@@ -1,0 +1,418 @@
+"""The ladder: models of the bulk, from one Gaussian up, climbed only as far as needed.
+
+    gaussian   one cloud of numbers
+    margins    one cloud, after each column is brought to a normal law
+    groups     several clouds, as few as possible, with or without margins
+    local      no shape at all: how far the nearest rows are
+
+The first rung whose law the believed rows follow is taken (`TailCheck`). What a rung leaves open is
+learned from a sample of the rows; then all rows are fitted once. The last rung follows no law, and
+promises nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eosparse.core import CollapseError, MaskingWarning, Status, warn_caller
+from eosparse.fitting.engine import find_model, fit_model
+from eosparse.fitting.judge import Judge, Rule, find_judge
+from eosparse.fitting.notices import warn_of_unclear_rows
+from eosparse.fitting.options import FitOptions
+from eosparse.fitting.row_groups import describe_components, find_flagged_groups
+from eosparse.fitting.rungs import Preparation, Prepared, check_law, sample_once
+from eosparse.inference import Combinations, Group, Promise, TailCheck, find_combinations
+from eosparse.models import Fit, TableModel
+from eosparse.rows import (
+    ColumnKind,
+    Kind,
+    Sample,
+    Table,
+    TableView,
+    bound_levels,
+    fit_threads,
+    recognise_kinds,
+)
+
+RUNGS = ("gaussian", "margins", "groups", "local")
+"""The rungs of the ladder, in the order in which they are tried."""
+
+
+def find_rungs(model: Any) -> tuple[str, ...]:
+    """Return the rungs to try for the name of a model; none for models off the ladder.
+
+    "gaussian" by name is the model of the paper, for all columns as numbers.
+
+    Examples
+    --------
+    >>> find_rungs("auto"), find_rungs("local"), find_rungs("gaussian")
+    (('gaussian', 'margins', 'groups', 'local'), ('local',), ())
+    """
+    if not isinstance(model, str):
+        return ()
+    return RUNGS if model == "auto" else tuple(r for r in RUNGS[1:] if r == model)
+
+
+# With fewer rows per column, margins and groups cannot be learned: one Gaussian, or no shape.
+_ROWS_PER_COLUMN = 5
+# Where one group holds more than this share of the rows, the others count as outliers, unless you
+# say that groups are kinds.
+_MAJORITY = 0.53
+# Level at which combinations of levels are called impossible: a fit is asked about many.
+_COMBINATION_LEVEL = 0.01
+# With fewer rows the tails of a bent column are known too badly for p-values of one in a million.
+_ROWS_OF_TAILS = 2500
+# Groups that hold a larger share together are no mere mistakes.
+_LARGE_SHARE = 0.05
+# Expectation-maximisation creeps where groups touch.
+_TOL_OF_GROUPS = 1e-11
+# Of the rows, those beyond bent margins.
+_MOST_BEYOND = 0.25
+
+
+@dataclass(frozen=True)
+class Climb:
+    """A fit of the rung that was taken, and what can be said about it.
+
+    Attributes
+    ----------
+    fit : Fit
+        The fit.
+    judge : Judge
+        Its law and cut-off.
+    distances : Table
+        Distance of each row.
+    rung : str or None
+        Name of the rung; None for a model that was asked for.
+    reason : str
+        Why this rung, in a sentence.
+    promise : Promise
+        Whether a false-discovery rate can be promised.
+    columns : tuple of ColumnKind
+        What the columns hold.
+    check : TailCheck
+        How well the rows follow the law.
+    groups : tuple of Group
+        Groups of rows that sit apart.
+    """
+
+    fit: Fit[Any]
+    judge: Judge
+    distances: Table
+    rung: str | None
+    reason: str
+    promise: Promise
+    columns: tuple[ColumnKind, ...]
+    check: TailCheck
+    groups: tuple[Group, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A table with what was asked for, and a sample on which rungs are prepared."""
+
+    table: Table
+    options: FitOptions
+    rule: Rule
+    sample: Sample
+    columns: tuple[ColumnKind, ...]
+    groups_are_outliers: bool = True
+
+    @classmethod
+    def stand(
+        cls, table: Table, options: FitOptions, rule: Rule, kinds: Mapping[str, Kind | str]
+    ) -> Ladder:
+        """Take a sample of the rows, and recognise the kinds of the columns."""
+        sample = sample_once(table)
+        columns = recognise_kinds(sample.values, sample.mass, table.columns, kinds)
+        return cls(table, options, rule, sample, columns)
+
+    def climb(self, rungs: tuple[str, ...] = RUNGS) -> Climb:
+        """Return the first rung whose law the rows follow, or the last."""
+        failed: list[str] = []
+        if self._is_wide and len(rungs) > 1:
+            rungs = (rungs[0], rungs[-1])
+        for rung in rungs:
+            is_last = rung == rungs[-1]
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found = self._try(rung, failed, is_last=is_last)
+            if found is None:
+                continue
+            if found.fit.result.status is not Status.CONVERGED:  # no evidence against the rung
+                found = replace(found, promise=Promise(False, "the alternation ended early"))
+            elif not (is_last or self._accepts(found) or self._is_masked_wide(caught)):
+                continue
+            elif not is_last:
+                is_masked = any(issubclass(w.category, MaskingWarning) for w in caught)
+                if is_masked or self._hides_groups(found):
+                    grouped = self._look_for_groups(rungs, failed)
+                    if grouped is not None:
+                        return grouped
+                if is_masked:
+                    found = replace(found, promise=Promise(False, "a group of rows may be masked"))
+            for warning in caught:
+                warn_caller(str(warning.message), warning.category)
+            return found
+        raise CollapseError("no model of the bulk fits these rows: " + "; ".join(failed) + ".")
+
+    def _is_masked_wide(self, caught: list[warnings.WarningMessage]) -> bool:
+        """Whether one Gaussian has few rows per column, and warns: local distances see no more."""
+        return self._is_wide and any(issubclass(w.category, MaskingWarning) for w in caught)
+
+    def _hides_groups(self, found: Climb) -> bool:
+        """Whether the rows that one cloud holds show a valley between groups."""
+        if not found.fit.model.is_one_cloud:
+            return False
+        fitted = found.fit.measure(self.sample.values)
+        return self._preparation.shows_groups(~np.asarray(found.judge.is_outlier(fitted)))
+
+    def _look_for_groups(self, rungs: tuple[str, ...], failed: list[str]) -> Climb | None:
+        """Return groups that one cloud may have masked, if the ladder has such a rung."""
+        if "groups" not in rungs:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = self._try("groups", failed, is_last=False)
+        return found if found is not None and self._accepts(found) else None
+
+    def _accepts(self, found: Climb) -> bool:
+        """Whether groups are what they should be: outliers beside a majority, or kinds."""
+        if not found.check.passes or self._is_doubtful(found):
+            return False
+        if self.groups_are_outliers:
+            largest = max((group.share for group in found.groups), default=0.0)
+            return found.rung != "groups" or largest <= _MAJORITY
+        return not any(group.is_outlier for group in found.groups)
+
+    def _is_doubtful(self, found: Climb) -> bool:
+        """Whether many rows would be flagged without a promise, and not because of a group.
+
+        Margins that leave out so many rows are margins of a part of the table.
+        """
+        share = found.check.far / found.check.total
+        if found.rung == "margins" and share > _MOST_BEYOND:
+            return True
+        if found.promise or share <= _LARGE_SHARE:
+            return False
+        return self._is_wide or not any(group.is_outlier for group in found.groups)
+
+    def fit(self, model: TableModel[Any, Any], is_scaled: bool) -> Climb:
+        """Fit a model that was asked for, to all columns as numbers."""
+        fit = fit_model(self.table, model, self.options, is_scaled=is_scaled)
+        judge, distances = self._judge(fit)
+        check = check_law(judge, self.sample)
+        groups: tuple[Group, ...] = ()
+        if fit.model.is_one_cloud:
+            groups = find_flagged_groups(judge, self.sample, self.columns)
+        promise = _decide("gaussian", check, groups)
+        reason = f"The model was asked for: {type(model).__name__}."
+        return Climb(fit, judge, distances, None, reason, promise, self.columns, check, groups)
+
+    def _try(self, rung: str, failed: list[str], *, is_last: bool) -> Climb | None:
+        """Return the fit of a rung; None, with a reason added, if it does not apply."""
+        obstacle = self._find_obstacle(rung)
+        if obstacle is not None and not is_last:
+            failed.append(obstacle)
+            return None
+        prepare: dict[str, Callable[[], Prepared | None]] = {
+            "gaussian": self._preparation.prepare_gaussian,
+            "margins": self._preparation.prepare_margins,
+            "groups": self._preparation.prepare_groups,
+            "local": self._preparation.prepare_local,
+        }
+        try:
+            prepared = prepare[rung]()
+            if prepared is None and is_last and rung == "groups":  # asked for by name
+                prepared = self._preparation.insist_on_groups()
+            if prepared is None:
+                failed.append(_NOT_FOUND[rung])
+                return None
+            found = self._fit(rung, prepared, failed)
+        except CollapseError as error:
+            if is_last or self._is_alpha_given:
+                raise
+            failed.append(f"{_NAMES[rung]} finds no solution ({error})")
+            return None
+        if not found.check.passes:
+            failed.append(f"{_NAMES[rung]} does not describe the rows: {found.check.why_not}")
+        elif self._is_doubtful(found):
+            failed.append(f"it is not clear that {_NAMES[rung]} describes the rows")
+        return found
+
+    def _find_obstacle(self, rung: str) -> str | None:
+        """Say why a rung cannot describe these columns, if it cannot."""
+        if rung == "local":
+            return None
+        heap = next((column for column in self.columns if column.kind is Kind.HEAP), None)
+        if heap is not None:
+            return f"{_NAMES[rung]} cannot describe {heap.name!r}, which is {heap.why}"
+        if not any(column.kind in (Kind.NUMBER, Kind.DATE) for column in self.columns):
+            return f"{_NAMES[rung]} needs a column of numbers with many values"
+        return None
+
+    def _fit(self, rung: str, prepared: Prepared, failed: list[str]) -> Climb:
+        """Fit all rows with a prepared model, and check its law."""
+        options = self.options
+        if options.checkpoint is not None and rung != RUNGS[0]:  # a problem of its own
+            options = replace(options, checkpoint=f"{options.checkpoint}.{rung}")
+        if rung == "groups":
+            options = replace(options, tol=max(options.tol, _TOL_OF_GROUPS))
+        fit = fit_model(self.table, prepared.model, options, seen_as=prepared.view)
+        fit = self._look_for_combinations(fit)
+        if rung != "local":  # where levels are coordinates
+            fit = self._bound_levels(fit)
+        judge, distances = self._judge(fit)
+        check = check_law(judge, self.sample)
+        groups = self._find_groups(rung, judge)
+        reason = _give_reason(rung, prepared, failed)
+        promise = self._doubt_tails(_decide(rung, check, groups), prepared.view)
+        return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
+
+    def _doubt_tails(self, promise: Promise, view: TableView | None) -> Promise:
+        """Return no promise if few rows have to tell how heavy the tails of a column are."""
+        heavy = () if view is None else view.margins.heavy
+        if not promise or not heavy or self.sample.mass.sum() >= _ROWS_OF_TAILS:
+            return promise
+        assert view is not None
+        name = self.columns[int(view.places[heavy[0]])].name
+        return Promise(
+            False, f"{name!r} has heavy tails, and so few rows do not tell how heavy they are"
+        )
+
+    def _judge(self, fit: Fit[Any]) -> tuple[Judge, Table]:
+        """Find law and cut-off of a fit to all rows, and the distance of each."""
+        distances = self.table.map(fit.measure)
+        judge = find_judge(fit, distances, self.rule)
+        if self.rule.kind == "fdr":
+            warn_of_unclear_rows(judge, self.rule.value)
+        return judge, distances
+
+    def _find_groups(self, rung: str, judge: Judge) -> tuple[Group, ...]:
+        if rung == "local":
+            return ()
+        if rung == "groups":
+            return describe_components(judge, self.table.mass, self.columns)
+        return find_flagged_groups(judge, self.sample, self.columns)
+
+    def _look_for_combinations(self, fit: Fit[Any]) -> Fit[Any]:
+        """Return the fit with the combinations of levels that do not occur, if there are any."""
+        kinds = (Kind.LEVELS, Kind.CATEGORY)
+        levels = tuple(i for i, column in enumerate(self.columns) if column.kind in kinds)
+        if len(levels) < 2:
+            return fit
+        codes = np.asarray(self.sample.values[:, list(levels)], dtype=np.float64)
+        is_ordered = [self.columns[i].kind is Kind.LEVELS for i in levels]
+        found: Combinations = find_combinations(
+            codes, self.sample.mass, _COMBINATION_LEVEL, is_ordered
+        )
+        return replace(fit, combinations=found, levels=levels)
+
+    def _bound_levels(self, fit: Fit[Any]) -> Fit[Any]:
+        """Return the fit with the ranges in which levels lie."""
+        places = tuple(i for i, column in enumerate(self.columns) if column.kind is Kind.LEVELS)
+        if not places:
+            return fit
+        codes = np.asarray(self.sample.values[:, list(places)], dtype=np.float64)
+        return replace(fit, ranges=bound_levels(codes, self.sample.mass, places))
+
+    @cached_property
+    def _preparation(self) -> Preparation:
+        return Preparation(self.sample, self.columns)
+
+    @property
+    def _is_wide(self) -> bool:
+        n_rows = min(self.table.n_present, self.sample.n_rows)
+        return n_rows < _ROWS_PER_COLUMN * self.table.n_features
+
+    @property
+    def _is_alpha_given(self) -> bool:
+        """Whether a collapse is due to what was asked for, and not to the rows."""
+        asked = self.options
+        return asked.alpha != "auto" or (asked.efficiency or asked.perplexity) is not None
+
+
+_NAMES = {
+    "gaussian": "one Gaussian",
+    "margins": "one Gaussian after bending the columns",
+    "groups": "a few groups",
+    "local": "local distances",
+}
+_NOT_FOUND = {
+    "margins": "no bent column is closer to normal",
+    "groups": "no small number of groups describes the rows",
+}
+
+
+def _give_reason(rung: str, prepared: Prepared, failed: list[str]) -> str:
+    """Say which rung was taken and why, in a sentence."""
+    if rung == "gaussian":
+        return "Good rows are described by one Gaussian."
+    first = failed[0][0].upper() + failed[0][1:] if failed else ""
+    told = {
+        "margins": "Good rows are described by one Gaussian after skewed or heavy-tailed columns "
+        "are bent to a normal law.",
+        "groups": f"Good rows form {prepared.n_groups} groups.",
+        "local": "Rows are compared with the rows nearest to them.",
+    }[rung]
+    return f"{told} {first}." if first else told
+
+
+def _decide(rung: str, check: TailCheck, groups: tuple[Group, ...]) -> Promise:
+    if rung == "local":
+        return Promise(False, "the rows follow no simple law")
+    if not check.passes:
+        return Promise(False, f"the rows do not follow the law of the model: {check.why_not}")
+    if not check.convinces:
+        return Promise(False, "it is not clear that the rows follow the law of the model")
+    apart = [group for group in groups if group.is_outlier]
+    if sum(group.share for group in apart) > _LARGE_SHARE:
+        return Promise(False, f"{apart[0]}, and only you can tell whether they are wrong")
+    return Promise(True, "the p-values of the rows that belong are as the law says")
+
+
+def fit_table(
+    table: Table,
+    model: Any,
+    options: FitOptions,
+    rule: Rule,
+    *,
+    kinds: Mapping[str, Kind | str] | None,
+    typed: Mapping[str, Kind | str],
+    groups: str,
+) -> Climb:
+    """Fit the first rung that describes the rows, or the model that was asked for.
+
+    Given are kinds that were asked for, those that follow from the types of a data frame, and what
+    groups count as.
+    """
+    if groups not in ("outliers", "kinds"):
+        raise ValueError(f"groups={groups!r} must be 'outliers' or 'kinds'.")
+    rungs = find_rungs(model)
+    named = None if rungs else find_model(model)
+    if named is not None:
+        _check_plain(model, kinds, typed)
+    ladder = Ladder.stand(table, options, rule, {**typed, **(kinds or {})})
+    ladder = replace(ladder, groups_are_outliers=groups == "outliers")
+    with fit_threads(table.n_features):
+        return ladder.climb(rungs) if named is None else ladder.fit(*named)
+
+
+def _check_plain(
+    model: Any, kinds: Mapping[str, Kind | str] | None, typed: Mapping[str, Kind | str]
+) -> None:
+    """Raise unless all columns are numbers: models off the ladder take nothing else."""
+    if typed:
+        names = ", ".join(repr(name) for name in typed)
+        raise ValueError(
+            f"model={model!r} takes columns of numbers; {names} hold something else. Use "
+            "model='auto', or leave them out."
+        )
+    if kinds:
+        raise ValueError(f"kinds applies to model='auto' and its rungs, not to {model!r}.")

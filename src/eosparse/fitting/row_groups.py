@@ -1,0 +1,71 @@
+"""Groups of rows that sit apart, described in the units of the columns."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from eosparse.core import FloatArray
+from eosparse.fitting.judge import Judge
+from eosparse.inference import Group, MixtureLaw, find_groups_apart
+from eosparse.rows import ColumnKind, Sample, TableView
+
+Columns = tuple[ColumnKind, ...]
+
+# Columns named in the description of a group.
+_MOST_NAMED = 2
+
+
+def find_flagged_groups(judge: Judge, sample: Sample, columns: Columns) -> tuple[Group, ...]:
+    """Find groups among the flagged rows of a sample."""
+    values = sample.values
+    fitted = judge.fit.measure(values)
+    flagged = values[judge.is_outlier(fitted) & (sample.mass > 0)]
+    if not len(flagged):
+        return ()
+    deviations = judge.fit.deviations(flagged)
+    parts = find_groups_apart(deviations, len(values), deviations.shape[1])
+    n_rows = sample.table.mass
+    return tuple(
+        _describe(flagged[part], deviations[part], len(part) / len(values), n_rows, columns)
+        for part in parts
+    )
+
+
+def _describe(
+    rows: FloatArray, deviations: FloatArray, share: float, n_rows: float, columns: Columns
+) -> Group:
+    typical = np.abs(np.median(deviations, axis=0))
+    return Group(
+        n_rows=round(share * n_rows),
+        share=share,
+        centre=np.median(rows, axis=0),
+        columns=_name_columns(typical, columns),
+    )
+
+
+def describe_components(judge: Judge, n_rows: float, columns: Columns) -> tuple[Group, ...]:
+    """Describe the components of a mixture, largest first."""
+    mixture, view = judge.fit.result.theta, judge.fit.coordinates
+    shares = cast(MixtureLaw, judge.law).shares
+    assert isinstance(view, TableView)
+    middle = shares @ mixture.locations
+    order = np.argsort(-shares, kind="stable")
+    return tuple(
+        Group(
+            n_rows=round(float(shares[k]) * n_rows),
+            share=float(shares[k]),
+            centre=view.location(mixture.locations[k]),
+            columns=_name_columns(view.expand(np.abs(mixture.locations[[k]] - middle))[0], columns),
+            is_outlier=False,
+        )
+        for k in order
+        if shares[k] > 0
+    )
+
+
+def _name_columns(telling: FloatArray, columns: Columns) -> tuple[str, ...]:
+    """Name the columns that tell most, up to those with a third of the most telling one."""
+    order = np.argsort(-telling, kind="stable")[:_MOST_NAMED]
+    return tuple(columns[i].name for i in order if telling[i] >= telling[order[0]] / 3)

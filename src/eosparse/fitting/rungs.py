@@ -1,0 +1,247 @@
+"""What each rung of the ladder leaves open, learned from a sample of the rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eosparse.core import BoolArray, CollapseError, FloatArray
+from eosparse.fitting.engine import fit_model
+from eosparse.fitting.judge import Judge, Rule, find_judge
+from eosparse.fitting.options import FitOptions
+from eosparse.inference import TailCheck
+from eosparse.models import (
+    Fit,
+    GaussianModel,
+    MixtureModel,
+    NeighbourModel,
+    TableModel,
+    shows_groups,
+)
+from eosparse.rows import (
+    ColumnKind,
+    Kind,
+    MemoryRows,
+    Sample,
+    Table,
+    TableView,
+    check_rows_differ,
+    count_copies,
+    learn_view,
+    spread_out,
+    take_sample,
+)
+
+# Rows on which kinds, margins and the number of groups are learned.
+_SAMPLE_ROWS = 4000
+# Margins and believed rows are learned in turns: so many settle.
+_TURNS = 3
+# Rows with smaller p-values are not believed when margins are learned.
+_BELIEVED = 0.002
+# The central rows that a first guess of the margins looks at.
+_LEFT_OUT = 0.1
+# Bending a column takes some milliseconds; thousands are only scaled.
+_MOST_BENT = 500
+# More groups than this are better described by local distances, and so are those that this many
+# rows do not show.
+_MOST_GROUPS, _GROUP_SAMPLE = 5, 1000
+# One group more must bring the law closer by this factor, or more groups are no answer.
+_CLOSER = 0.7
+# Rows are drawn in to this many deviations where a valley between groups is looked for.
+_REACH = 4.0
+# Rows belong to one group with at least this chance, all but this share of them.
+_CLEAR, _MOST_UNCLEAR = 0.9, 0.02
+# A group needs this many rows per column.
+_GROUP_ROWS_PER_COLUMN = 10
+_SAMPLE_OPTIONS = FitOptions(tol=1e-6, max_iter=200)
+
+
+def sample_once(table: Table) -> Sample:
+    """Take a sample in which a table that was pasted several times counts once.
+
+    Then every row occurs a multiple of some number of times; in a table of a few levels, all
+    combinations may occur often, but not so.
+    """
+    copies = count_copies(table)
+    if copies <= 1.0:
+        return take_sample(table, _SAMPLE_ROWS)
+    whole = take_sample(table, table.n_present)
+    _, first, numbers = np.unique(whole.values, axis=0, return_index=True, return_inverse=True)
+    mass = np.bincount(numbers.ravel(), whole.mass) / copies
+    if not np.allclose(mass, np.round(mass)):
+        return take_sample(table, _SAMPLE_ROWS)
+    part = np.argsort(first)[spread_out(len(first), _SAMPLE_ROWS)]
+    return Sample(
+        whole.values[first[part]], mass[part], table, table.mass / copies, len(part) == len(first)
+    )
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model and the coordinates in which it sees the rows; None for rows as stored."""
+
+    model: TableModel[Any, Any]
+    view: TableView | None
+    n_groups: int = 1
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """How a prepared rung does on the sample."""
+
+    prepared: Prepared
+    check: TailCheck
+    believed: BoolArray
+    fit: Fit[Any]
+
+    @property
+    def misfit(self) -> float:
+        assert self.prepared.view is not None
+        return self.prepared.view.margins.misfit
+
+
+def check_law(judge: Judge, sample: Sample) -> TailCheck:
+    """Compare the p-values of a sample with those of good rows."""
+    fitted = judge.fit.measure(sample.values)
+    p_values, flagged = judge.training_p_values(fitted), judge.is_outlier(fitted)
+    return TailCheck.of(p_values, sample.mass, float(p_values.max(where=flagged, initial=0.0)))
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """A sample of the rows, what its columns hold, and what rungs make of both."""
+
+    sample: Sample
+    columns: tuple[ColumnKind, ...]
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether all columns are numbers, so that one Gaussian may read rows as stored."""
+        return all(column.kind in (Kind.NUMBER, Kind.DATE, Kind.IGNORED) for column in self.columns)
+
+    def prepare_gaussian(self) -> Prepared:
+        view = None if self._is_plain else self._learn()
+        return Prepared(GaussianModel(), view)
+
+    def prepare_margins(self) -> Prepared | None:
+        found = self._margins
+        if found is None or found.view is None or found.view.margins.are_lines:
+            return None
+        return found
+
+    def prepare_groups(self) -> Prepared | None:
+        """Return the smallest number of groups whose law the sample follows."""
+        views = [self._learn()]
+        bent = self._margins
+        if bent is not None and bent.view is not None and not bent.view.margins.are_lines:
+            views.append(bent.view)
+        values, mass = self.sample.values, self.sample.mass
+        views = [view for view in views if self._show_groups(view(values), mass)]
+        if not views:
+            return None
+        n_numbers = len(views[0].places)
+        most = int(self.sample.n_rows // (_GROUP_ROWS_PER_COLUMN * (n_numbers + 1)))
+        for view in views:
+            before = np.inf
+            for n_groups in range(2, min(most, _MOST_GROUPS) + 1):
+                prepared = Prepared(MixtureModel(n_groups), view, n_groups)
+                seen = self._fit_sample(prepared, _GROUP_SAMPLE)
+                if seen is None or seen.check.excess > max(_CLOSER * before, 1.0):
+                    break
+                if seen.check.passes and self._are_apart(seen):
+                    return prepared
+                before = seen.check.excess
+        return None
+
+    def insist_on_groups(self) -> Prepared:
+        """Return two groups, which were asked for, although the rows show none."""
+        return Prepared(MixtureModel(2), self._learn(), 2)
+
+    def prepare_local(self) -> Prepared:
+        view = self._learn(bends=len(self.columns) <= _MOST_BENT, is_local=True)
+        if not len(view.places):
+            check_rows_differ(self.sample)
+            kinds = ", ".join(f"{column.name!r} ({column.why})" for column in self.columns[:8])
+            raise ValueError(
+                f"X has no column of numbers: {kinds}. Add one, or say which column holds numbers "
+                "with kinds={'name': 'levels'}."
+            )
+        return Prepared(NeighbourModel(), view)
+
+    def _learn(self, believed: BoolArray | None = None, **given: Any) -> TableView:
+        values, mass = self.sample.values, self.sample.mass
+        if believed is not None:
+            values, mass = values[believed], mass[believed]
+        return learn_view(values, mass, self.columns, **given)
+
+    def _are_apart(self, seen: _Seen) -> bool:
+        """Whether groups are separate, and none shows groups itself: no ring or square in parts."""
+        view = seen.prepared.view
+        assert view is not None
+        rows = view(self.sample.values)
+        chances = seen.fit.result.theta.responsibilities(rows)
+        if (chances.max(axis=1) < _CLEAR).mean() > _MOST_UNCLEAR:
+            return False
+        chosen = chances.argmax(axis=1)
+        return not any(
+            self._show_groups(rows[chosen == k], self.sample.mass[chosen == k])
+            for k in range(seen.prepared.n_groups)
+        )
+
+    def shows_groups(self, held: BoolArray) -> bool:
+        """Whether some rows show groups, with their columns as they are."""
+        rows = self._learn()(self.sample.values[held])
+        return self._show_groups(rows, self.sample.mass[held])
+
+    @staticmethod
+    def _show_groups(rows: FloatArray, mass: FloatArray) -> bool:
+        """Whether some direction shows a valley between two peaks, outliers drawn in."""
+        return shows_groups(np.clip(rows, -_REACH, _REACH), mass)
+
+    @cached_property
+    def _margins(self) -> Prepared | None:
+        """Learn margins and believed rows in turns, from two starts; keep the better end.
+
+        Margins of all rows bend to outliers, and margins of the rows that one Gaussian believes may
+        miss a tail. The end whose law the rows follow is better, then the one with columns closer
+        to normal.
+        """
+        ends = [end for end in self._follow_turns() if end is not None]
+        if not ends:
+            return None
+        return min(ends, key=lambda end: (not end.check.passes, end.misfit)).prepared
+
+    def _follow_turns(self) -> Iterator[_Seen | None]:
+        yield self._take_turns(self._learn(bends=True, left_out=_LEFT_OUT))
+        plain = self._fit_sample(Prepared(GaussianModel(), self._learn()))
+        if plain is not None:
+            yield self._take_turns(self._learn(plain.believed, bends=True))
+
+    def _take_turns(self, view: TableView) -> _Seen | None:
+        seen = None
+        for _ in range(_TURNS):
+            seen = self._fit_sample(Prepared(GaussianModel(), view))
+            if seen is None:
+                return None
+            view = self._learn(seen.believed, bends=True)
+        return self._fit_sample(Prepared(GaussianModel(), view))
+
+    def _fit_sample(self, prepared: Prepared, size: int = _SAMPLE_ROWS) -> _Seen | None:
+        """Fit the sample or a part of it, quietly; None if that collapses."""
+        part = spread_out(len(self.sample.mass), size)
+        sample = replace(self.sample, values=self.sample.values[part], mass=self.sample.mass[part])
+        rows = MemoryRows(sample.values, sample.mass, names=self.sample.table.columns)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                fit = fit_model(rows, prepared.model, _SAMPLE_OPTIONS, seen_as=prepared.view)
+        except CollapseError:
+            return None
+        judge = find_judge(fit, rows.map(fit.measure), Rule("fdr", 0.01))
+        p_values = judge.training_p_values(fit.measure(sample.values))
+        return _Seen(prepared, check_law(judge, sample), p_values > _BELIEVED, fit)

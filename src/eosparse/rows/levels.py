@@ -1,0 +1,183 @@
+"""The effect of levels on numbers, taken out of them: a person is tall *for a woman*.
+
+Indicators of levels are tied in most rows, which makes a robust covariance singular and every rare
+level an outlier. Instead, the median of each level is subtracted from the numbers. With several
+columns of levels this is Tukey's median polish.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eosparse.core import BoolArray, FloatArray, IntArray, weighted_quantiles
+
+# The median of fewer rows is too noisy to be subtracted.
+_FEWEST_ROWS = 10
+# With several columns of levels, a second sweep of the median polish corrects the first.
+_SWEEPS = 2
+# Levels of this share of the rows at either end may be strays; what lies this many ranges beyond
+# the others is one.
+_STRAY, _REACH = 0.01, 3.0
+
+
+@dataclass(frozen=True)
+class LevelEffects:
+    """How far the rows of each level lie from all rows, in every column of numbers.
+
+    Attributes
+    ----------
+    levels : tuple of arrays
+        For each column of levels, those that have an effect, in rising order.
+    steps : tuple of arrays of shape (n_levels, n_numbers)
+        Their effects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import LevelEffects
+    >>> effects = LevelEffects((np.array([0.0, 1.0]),), (np.array([[-0.5], [0.5]]),))
+    >>> effects.subtract(np.array([[3.0], [3.0], [3.0]]), np.array([[0.0], [1.0], [7.0]])).ravel()
+    array([3.5, 2.5, 3. ])
+    """
+
+    levels: tuple[FloatArray, ...]
+    steps: tuple[FloatArray, ...]
+
+    def subtract(self, z: FloatArray, level_codes: FloatArray) -> FloatArray:
+        """Return numbers without the effects of their rows' levels; unknown levels have none.
+
+        Parameters
+        ----------
+        z : array of shape (n_rows, n_numbers)
+            The numbers of a block of rows.
+        level_codes : array of shape (n_rows, n_level_columns)
+            Their levels.
+
+        Returns
+        -------
+        array of shape (n_rows, n_numbers)
+            In float64.
+        """
+        left = np.array(z, dtype=np.float64)
+        for codes, levels, steps in zip(level_codes.T, self.levels, self.steps, strict=True):
+            with_none = np.vstack([steps, np.zeros((1, left.shape[1]))])
+            left -= with_none[_find_places(codes, levels)]
+        return left
+
+
+def _find_places(codes: FloatArray, levels: FloatArray) -> IntArray:
+    """Return the place of each code among sorted levels; one beyond the last if it is not there."""
+    places = np.searchsorted(levels, codes)
+    known = np.append(levels, np.nan)[places] == codes
+    return np.where(known, places, len(levels))
+
+
+def learn_effects(z: FloatArray, level_codes: FloatArray, mass: FloatArray) -> LevelEffects:
+    """Learn the effect of each level: the median of its rows, less that of all rows.
+
+    Levels with fewer than ten rows have no effect.
+
+    Parameters
+    ----------
+    z : array of shape (n_rows, n_numbers)
+        Columns of numbers.
+    level_codes : array of shape (n_rows, n_level_columns)
+        Columns of levels: any numbers, of which equal ones are the same level.
+    mass : array of shape (n_rows,)
+        Prior weights, which count rows.
+
+    Returns
+    -------
+    LevelEffects
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import learn_effects
+    >>> women, men = np.linspace(1.5, 1.8, 31), np.linspace(1.6, 1.9, 31)
+    >>> heights, sex = np.append(women, men)[:, None], np.repeat([0.0, 1.0], 31)[:, None]
+    >>> learn_effects(heights, sex, np.ones(62)).steps[0].ravel().round(3)
+    array([-0.05,  0.05])
+    """
+    present = mass > 0
+    z, level_codes, mass = z[present], level_codes[present], mass[present]
+    found = [_find_levels(codes, mass) for codes in level_codes.T]
+    steps = [np.zeros((len(levels), z.shape[1])) for levels in found]
+    left = z - _compute_median(np.asarray(z, dtype=np.float64), mass)
+    for _ in range(_SWEEPS if len(found) > 1 else 1):
+        for codes, levels, step in zip(level_codes.T, found, steps, strict=True):
+            step += _sweep(left, codes, levels, mass)
+    return LevelEffects(tuple(found), tuple(steps))
+
+
+def _find_levels(codes: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the levels with enough rows, in rising order."""
+    levels, places = np.unique(codes, return_inverse=True)
+    has_enough = np.bincount(places, mass, minlength=len(levels)) >= _FEWEST_ROWS
+    return np.asarray(levels[has_enough], dtype=np.float64)
+
+
+def _sweep(left: FloatArray, codes: FloatArray, levels: FloatArray, mass: FloatArray) -> FloatArray:
+    """Subtract the median of each level's rows in place, and return these medians."""
+    steps = np.zeros((len(levels), left.shape[1]))
+    for place, level in enumerate(levels):
+        rows = np.flatnonzero(codes == level)
+        steps[place] = _compute_median(left[rows], mass[rows])
+        left[rows] -= steps[place]
+    return steps
+
+
+def _compute_median(values: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the median of each column; between two values if half of the mass lies below."""
+    if not len(values) or (mass == mass[0]).all():
+        return np.asarray(np.median(values, axis=0))
+    order = np.argsort(values, axis=0, kind="stable")
+    held, half = np.cumsum(mass[order], axis=0), mass.sum() / 2
+    # Sums of fractions reach the half up to rounding.
+    places = [np.sum(held < half * (1 + sign * 1e-12), axis=0) for sign in (-1, 1)]
+    ranked = np.take_along_axis(values, order, axis=0)
+    lower, upper = (np.take_along_axis(ranked, place[None], axis=0)[0] for place in places)
+    return np.asarray((lower + upper) / 2)
+
+
+@dataclass(frozen=True)
+class LevelRanges:
+    """The range of each column of levels: a rating of 999 among 1 to 5 is no level.
+
+    Attributes
+    ----------
+    places : tuple of int
+        The columns.
+    low, high : array
+        Values beyond these are outside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import LevelRanges
+    >>> ranges = LevelRanges((1,), np.array([-11.0]), np.array([17.0]))
+    >>> ranges.is_outside(np.array([[0.3, 5.0], [0.1, 999.0]])).tolist()
+    [False, True]
+    """
+
+    places: tuple[int, ...]
+    low: FloatArray
+    high: FloatArray
+
+    def is_outside(self, values: FloatArray) -> BoolArray:
+        """Return which rows have a value far from all levels."""
+        codes = values[:, list(self.places)]
+        return np.asarray(((codes < self.low) | (codes > self.high)).any(axis=1))
+
+
+def bound_levels(codes: FloatArray, mass: FloatArray, places: tuple[int, ...]) -> LevelRanges:
+    """Return ranges three times as wide as the levels of nearly all rows, on either side.
+
+    Rare levels near the others are levels too: only what lies far beyond is not.
+    """
+    low, high = weighted_quantiles(codes, mass, (_STRAY, 1 - _STRAY))
+    steps = np.array([np.diff(np.unique(column)).min(initial=np.inf) for column in codes.T])
+    reach = _REACH * np.maximum(high - low, np.where(np.isfinite(steps), steps, 0.0))
+    return LevelRanges(places, low - reach, high + reach)

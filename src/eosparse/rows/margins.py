@@ -1,0 +1,421 @@
+"""Learned margins: each column brought to a normal law by a formula with two free numbers.
+
+Three families, in the order in which they are tried:
+
+    line     z = a + b x
+    power    z = a + b ((y^λ - 1) / λ),  y = (x - x₀)/r + s     skewed columns; λ = 0 is the log
+    tails    z = a + b u',  u' e^(h u'²/2) = (x - x₀)/r          heavy tails on both sides
+
+Cube roots of gamma laws, logs of log-normal ones and Tukey's h of Student's t are normal far beyond
+the quantiles that they are fitted to. A column keeps its line unless another family fits
+significantly better, so a table of Gaussian columns stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+import numpy as np
+from scipy.special import lambertw, ndtri
+
+from eosparse.core import FloatArray
+
+# Quantiles to which a column is fitted: enough for a curve with four numbers.
+_N_LEVELS = 48
+# They leave out ten rows at either end, at least this share and at most that.
+_ROWS_LEFT_OUT, _LEAST_LEFT_OUT, _MOST_LEFT_OUT = 10.0, 0.005, 0.03
+# Of normal samples of any size, one in twenty gains this much misfit by another family. Margins are
+# asked for where one Gaussian does not describe the rows, so that more evidence is not needed.
+SIGNIFICANT_GAIN = 0.8
+# Another family has to explain most of what a line leaves: two groups are not a curved column.
+_EXPLAINED = 0.5
+# A grid of this many values of each free number is refined this often, each time to a third.
+_GRID, _ROUNDS = 9, 7
+# Rows at a heap stand no farther from the others than this.
+_HEAP_REACH = 3.0
+# Values in the tails of a fitted margin that no float could square.
+_FARTHEST = 1e6
+
+
+class Family(Protocol):
+    """A curve with two free numbers, of columns in units of their quartiles."""
+
+    box: ClassVar[tuple[tuple[float, float], tuple[float, float]]]
+
+    def curve(self, y: FloatArray, first: FloatArray, second: FloatArray, /) -> FloatArray:
+        """Return the curve at y for each pair of free numbers."""
+        ...
+
+    def invert(self, value: FloatArray, first: float, second: float, /) -> FloatArray:
+        """Return where the curve has a value."""
+        ...
+
+
+@dataclass(frozen=True)
+class Line:
+    """The identity, for columns that are normal, or that nothing makes normal."""
+
+    box: ClassVar[tuple[tuple[float, float], tuple[float, float]]] = ((0.0, 0.0), (0.0, 0.0))
+
+    def curve(self, y: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:  # noqa: ARG002  # no free numbers
+        """Return y."""
+        return y
+
+    def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:  # noqa: ARG002  # no free numbers
+        """Return the value."""
+        return value
+
+
+@dataclass(frozen=True)
+class Power:
+    """Box and Cox's power λ of y + s, with log s as second number.
+
+    Below zero, the lowest quantile that it was fitted to, it follows its tangent: there may be a
+    bound near by, and nothing tells where.
+    """
+
+    box: ClassVar[tuple[tuple[float, float], tuple[float, float]]] = ((-0.5, 1.0), (-6.0, 3.0))
+
+    def curve(self, y: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return the power, and its tangent below zero."""
+        offset = np.exp(second)
+        above = _box_cox(np.maximum(y, 0.0) + offset, first)
+        return np.asarray(above + np.minimum(y, 0.0) * offset ** (first - 1.0))
+
+    def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:
+        """Return where the curve has a value."""
+        offset = float(np.exp(second))
+        at_zero = float(_box_cox(np.array(offset), np.array(first)))
+        above, below = np.maximum(value, at_zero), np.minimum(value - at_zero, 0.0)
+        base = np.maximum(1.0 + first * above, 1e-300)  # a negative power ends at a finite value
+        risen = np.exp(above) if abs(first) < _LOG_POWER else base ** (1 / first)
+        return np.asarray(risen - offset + below / offset ** (first - 1.0))
+
+
+_LOG_POWER = 1e-6
+
+
+def _box_cox(y: FloatArray, power: FloatArray) -> FloatArray:
+    is_log = np.abs(power) < _LOG_POWER
+    divisor = np.where(is_log, 1.0, power)
+    risen = np.where(is_log, np.log(y), (y**divisor - 1.0) / divisor)
+    return np.asarray(risen)
+
+
+@dataclass(frozen=True)
+class Tails:
+    """The inverse of Tukey's u exp(h u²/2), by Lambert's W; log of the unit as second number."""
+
+    box: ClassVar[tuple[tuple[float, float], tuple[float, float]]] = ((0.0, 0.6), (-1.5, 1.5))
+
+    def curve(self, y: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return the number whose Tukey transform is y."""
+        h = np.maximum(first, 1e-9)
+        scaled = y / np.exp(second)
+        lengths = np.sqrt(np.real(lambertw(h * np.minimum(scaled**2, 1e300), 0)) / h)
+        return np.asarray(np.sign(scaled) * lengths)
+
+    def invert(self, value: FloatArray, first: float, second: float) -> FloatArray:
+        """Return the Tukey transform of a value."""
+        return np.asarray(value * np.exp(np.minimum(first * value**2 / 2, 500.0) + second))
+
+
+@dataclass(frozen=True)
+class Margin:
+    """One column's way to a normal law: ``z = sign (a + b curve((sign x - origin) / unit))``.
+
+    Attributes
+    ----------
+    family : Line, Power or Tails
+        The curve.
+    numbers : tuple of float
+        Its two free numbers.
+    sign : float
+        -1 for columns with their long tail on the left.
+    origin, unit : float
+        A quantile and the interquartile range of the column.
+    intercept, slope : float
+        a and b.
+    misfit : float
+        Weighted sum of squared differences from a normal law, times the rows: about 0.6 if the
+        column follows the family.
+    heap : float or None
+        A value that many rows share: the margin is that of the others, and rows with this value
+        stand within three deviations of them.
+    """
+
+    family: Line | Power | Tails
+    numbers: tuple[float, float]
+    sign: float
+    origin: float
+    unit: float
+    intercept: float
+    slope: float
+    misfit: float = 0.0
+    heap: float | None = None
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """Return normal scores of values."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            y = np.clip((self.sign * x - self.origin) / self.unit, -_FURTHEST_Y, _FURTHEST_Y)
+            first, second = (np.array(number) for number in self.numbers)
+            z = self.sign * (self.intercept + self.slope * self.family.curve(y, first, second))
+        scores: FloatArray = np.clip(z, -_FARTHEST, _FARTHEST)
+        if self.heap is None:
+            return scores
+        return np.where(x == self.heap, np.clip(scores, -_HEAP_REACH, _HEAP_REACH), scores)
+
+    def invert(self, z: FloatArray) -> FloatArray:
+        """Return the values, in the units of the column, that have given normal scores."""
+        values = (self.sign * z - self.intercept) / self.slope
+        y = self.family.invert(values, *self.numbers)
+        return np.asarray(self.sign * (self.origin + self.unit * y))
+
+    @property
+    def is_line(self) -> bool:
+        """Whether the column keeps its shape."""
+        return isinstance(self.family, Line)
+
+    @property
+    def words(self) -> str:
+        """What is done to the column, in a few words."""
+        if isinstance(self.family, Line):
+            return "as it is"
+        if isinstance(self.family, Tails):
+            return "heavy tails drawn in"
+        side = "right" if self.sign > 0 else "left"
+        return f"skewed to the {side}: {_name_power(self.numbers[0])}"
+
+
+_FURTHEST_Y = 1e100
+
+
+def _name_power(power: float) -> str:
+    if abs(power) < 0.1:
+        return "logarithm"
+    return f"power {power:.2g}"
+
+
+@dataclass(frozen=True)
+class Margins:
+    """The margins of all columns: a map of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import fit_margins
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=1000), np.exp(rng.normal(size=1000))])
+    >>> margins = fit_margins(X, np.ones(1000))
+    >>> [margin.words for margin in margins.columns]
+    ['as it is', 'skewed to the right: logarithm']
+    >>> bool(np.allclose(margins.invert(margins(X)), X))
+    True
+    """
+
+    columns: tuple[Margin, ...]
+
+    def __call__(self, values: FloatArray) -> FloatArray:
+        """Return the normal scores of rows, column by column in memory."""
+        scores = np.empty(values.shape, order="F")
+        for j, margin in enumerate(self.columns):
+            scores[:, j] = margin(np.asarray(values[:, j], dtype=np.float64))
+        return scores
+
+    def invert(self, scores: FloatArray) -> FloatArray:
+        """Return rows, in the units of the columns, that have given normal scores."""
+        pairs = zip(self.columns, scores.T, strict=True)
+        return np.column_stack([margin.invert(column) for margin, column in pairs])
+
+    @property
+    def are_lines(self) -> bool:
+        """Whether every column keeps its shape."""
+        return all(margin.is_line for margin in self.columns)
+
+    @property
+    def heavy(self) -> tuple[int, ...]:
+        """Which columns have heavy tails."""
+        return tuple(j for j, m in enumerate(self.columns) if isinstance(m.family, Tails))
+
+    @property
+    def misfit(self) -> float:
+        """Mean misfit of the columns."""
+        return float(np.mean([margin.misfit for margin in self.columns]))
+
+
+def fit_margins(
+    values: FloatArray,
+    mass: FloatArray,
+    left_out: float | None = None,
+    *,
+    bends: Sequence[bool] | None = None,
+    heaps: Sequence[float | None] | None = None,
+) -> Margins:
+    """Fit the margin of each column to rows that are believed.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_columns)
+        The rows.
+    mass : array of shape (n_rows,)
+        Their prior weights.
+    left_out : float, optional
+        Share of the rows at either end of a column that is not looked at; by default ten rows,
+        between 0.5 and 3 %.
+    bends : sequence of bool, optional
+        Which columns may have another family than a line; all by default.
+    heaps : sequence of float or None, optional
+        Values that many rows of a column share, and that its margin does not look at.
+
+    Returns
+    -------
+    Margins
+    """
+    columns = np.asarray(values, dtype=np.float64).T
+    bends = bends or (True,) * len(columns)
+    heaps = heaps or (None,) * len(columns)
+    return Margins(
+        tuple(
+            _fit_column(column, mass, left_out, bends=bend, heap=heap)
+            for column, bend, heap in zip(columns, bends, heaps, strict=True)
+        )
+    )
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Levels of quantiles, their normal scores, and the precision of each."""
+
+    levels: FloatArray
+    scores: FloatArray
+    weights: FloatArray
+    n_rows: float
+
+    @classmethod
+    def of(cls, left_out: float | None, n_rows: float) -> _Scale:
+        if left_out is None:
+            left_out = min(max(_ROWS_LEFT_OUT / n_rows, _LEAST_LEFT_OUT), _MOST_LEFT_OUT)
+        levels = np.linspace(left_out, 1 - left_out, _N_LEVELS)
+        scores = ndtri(levels)
+        # The variance of a normal score is p(1-p)/φ²; without 2π, which cancels.
+        precision = np.exp(-(scores**2)) / (levels * (1 - levels))
+        return cls(levels, scores, precision / precision.sum(), n_rows)
+
+    def regress(self, curves: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return misfit, intercept and slope of the normal scores on each curve."""
+        w, z = self.weights, self.scores
+        middle = (curves @ w)[..., None]
+        around, target = curves - middle, z - w @ z
+        slope = (around @ (w * target)) / np.maximum(around**2 @ w, 1e-300)
+        misfit = np.square(target - slope[..., None] * around) @ w
+        usable = np.isfinite(misfit) & (slope > 0)
+        intercept = w @ z - slope * middle[..., 0]
+        return np.where(usable, self.n_rows * misfit, np.inf), intercept, slope
+
+
+def _fit_column(
+    x: FloatArray, mass: FloatArray, left_out: float | None, *, bends: bool, heap: float | None
+) -> Margin:
+    if heap is not None and (x != heap).any():
+        x, mass = x[x != heap], mass[x != heap]
+    scale = _Scale.of(left_out, float(mass.sum()))
+    quantiles = _interpolate_quantiles(x, mass, np.append(scale.levels, (0.25, 0.5, 0.75)))
+    low, middle, high = quantiles[-3:].tolist()
+    quantiles = quantiles[:-3]
+    unit = high - low or float(quantiles[-1] - quantiles[0]) or 1.0
+    line = _search(Line(), quantiles, middle, unit, scale)
+    if bends and line.misfit > SIGNIFICANT_GAIN:
+        line = _bend(line, quantiles, scale)
+    return replace(line, heap=heap)
+
+
+def _bend(line: Margin, quantiles: FloatArray, scale: _Scale) -> Margin:
+    """Return the best curved margin, or the line if none is significantly better."""
+    mirrored = -quantiles[::-1]
+    others = (
+        _search(Power(), quantiles, float(quantiles[0]), line.unit, scale),
+        _search(Power(), mirrored, float(mirrored[0]), line.unit, scale, sign=-1.0),
+        _search(Tails(), quantiles, line.origin, line.unit, scale),
+    )
+    best = min(others, key=lambda margin: margin.misfit)
+    is_better = line.misfit - best.misfit > SIGNIFICANT_GAIN
+    return best if is_better and best.misfit < _EXPLAINED * line.misfit else line
+
+
+def _search(
+    family: Line | Power | Tails,
+    quantiles: FloatArray,
+    origin: float,
+    unit: float,
+    scale: _Scale,
+    sign: float = 1.0,
+) -> Margin:
+    """Return the best margin of a family."""
+    y = (quantiles - origin) / unit
+    if isinstance(family, Line):
+        tried = _try(family, y, scale, np.zeros(1), np.zeros(1))
+    else:
+        tried = _refine(family, y, scale)
+    best = int(np.argmin(tried.misfit))
+    found = float(tried.misfit[best])
+    is_usable = bool(np.isfinite(found))
+    return Margin(
+        family,
+        (float(tried.first[best]), float(tried.second[best])),
+        sign,
+        origin,
+        unit,
+        float(tried.intercept[best]),
+        float(tried.slope[best]) if is_usable else 1.0,
+        misfit=found if is_usable else 0.0,
+    )
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """Pairs of free numbers that were tried, with their misfit, intercept and slope."""
+
+    first: FloatArray
+    second: FloatArray
+    misfit: FloatArray
+    intercept: FloatArray
+    slope: FloatArray
+
+
+def _refine(family: Power | Tails, y: FloatArray, scale: _Scale) -> _Tried:
+    """Try a grid of free numbers, again and again around its best point."""
+    centre = [(low + high) / 2 for low, high in family.box]
+    reach = [(high - low) / 2 for low, high in family.box]
+    for _ in range(_ROUNDS):
+        axes = [
+            np.clip(np.linspace(c - r, c + r, _GRID), *box)
+            for c, r, box in zip(centre, reach, family.box, strict=True)
+        ]
+        first, second = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
+        tried = _try(family, y, scale, first, second)
+        best = int(np.argmin(tried.misfit))
+        centre, reach = [float(first[best]), float(second[best])], [r / 3 for r in reach]
+    return tried
+
+
+def _try(
+    family: Line | Power | Tails,
+    y: FloatArray,
+    scale: _Scale,
+    first: FloatArray,
+    second: FloatArray,
+) -> _Tried:
+    with np.errstate(all="ignore"):  # corners of the box may overflow; they are not usable
+        curves = family.curve(y, first[:, None], second[:, None])
+        fitted = scale.regress(np.broadcast_to(curves, (len(first), len(y))))
+    return _Tried(first, second, *fitted)
+
+
+def _interpolate_quantiles(x: FloatArray, mass: FloatArray, levels: FloatArray) -> FloatArray:
+    """Return quantiles between the values, each of which stands at the middle of its mass."""
+    different, places = np.unique(x, return_inverse=True)
+    counts = np.bincount(places, mass).astype(np.float64)
+    held = np.cumsum(counts)
+    return np.interp(levels, (held - counts / 2) / held[-1], different)

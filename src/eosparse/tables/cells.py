@@ -1,0 +1,275 @@
+"""The cells that a detector is given: numbers, categories as text, dates; nothing missing.
+
+What the columns mean is the detector's business. Here cells are only read, and rows with missing
+values are refused, left out or filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from eosparse.core import BoolArray, FloatArray
+from eosparse.tables.columns import Column, Role, parse_numbers
+from eosparse.tables.dates import find_date_format, parse_dates
+from eosparse.tables.reading import TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Missing = Literal["error", "drop", "impute"]
+
+
+class MissingValuesError(TableError):
+    """A table with missing values, and no choice of how to handle them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from eosparse.tables import MissingValuesError, recognise_columns, take_cells
+    >>> table = pd.DataFrame({"height": [1.8, None, 1.9]})
+    >>> try:
+    ...     take_cells(table, recognise_columns(table))
+    ... except MissingValuesError as error:
+    ...     print(str(error)[:56])
+    Some values are missing: 'height' 1, of 3 rows. Use --mi
+    """
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How cells are read: learned from one table, applied to others.
+
+    Attributes
+    ----------
+    fills : dict
+        By column: the value that replaces missing ones; of dates, as text.
+    formats : dict
+        By column of dates in text or numbers: their format.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from eosparse.tables import recognise_columns, take_cells
+    >>> table = pd.DataFrame({"height": [1.8, 1.7, 1.9]})
+    >>> take_cells(table, recognise_columns(table)).encoding
+    Encoding(fills={'height': 1.8}, formats={})
+    """
+
+    fills: dict[str, Any]
+    formats: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The columns of a table that are used, without missing values.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Numbers in double precision, categories, and dates, in the order of the table.
+    is_kept : array of bool of shape (n_rows,)
+        Rows of the table that `frame` holds; the others had missing values and were dropped.
+    encoding : Encoding
+        How the cells were read.
+    notes : tuple of str
+        What was done about missing values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from eosparse.tables import recognise_columns, take_cells
+    >>> table = pd.DataFrame({"height": [1.8, None, 1.9]})
+    >>> take_cells(table, recognise_columns(table), missing="drop").is_kept.tolist()
+    [True, False, True]
+    """
+
+    frame: pd.DataFrame
+    is_kept: BoolArray
+    encoding: Encoding
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(str(name) for name in self.frame.columns)
+
+    def take(self, rows: Any) -> pd.DataFrame:
+        """Return some of the rows that were kept, by their numbers.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from eosparse.tables import recognise_columns, take_cells
+        >>> table = pd.DataFrame({"height": [1.8, 1.7, 1.9]})
+        >>> take_cells(table, recognise_columns(table)).take([2])["height"].tolist()
+        [1.9]
+        """
+        taken: pd.DataFrame = self.frame.iloc[rows]
+        return taken
+
+
+def take_cells(
+    frame: pd.DataFrame,
+    columns: Sequence[Column],
+    *,
+    missing: Missing = "error",
+    encoding: Encoding | None = None,
+) -> Cells:
+    """Take the cells of the columns that are used, as numbers, categories and dates.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    columns : sequence of Column
+        The roles of its columns.
+    missing : {"error", "drop", "impute"}, default="error"
+        What to do with rows that have missing values.
+    encoding : Encoding, optional
+        How the cells of the table that a model was fitted to were read. By default it is learned
+        from this table.
+
+    Returns
+    -------
+    Cells
+
+    Raises
+    ------
+    MissingValuesError
+        If values are missing and `missing` is "error".
+    TableError
+        If no column can be used.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from eosparse.tables import recognise_columns, take_cells
+    >>> table = pd.DataFrame({"x": [1.5, 2.0, 3.0], "c": ["b", "a", "b"]})
+    >>> take_cells(table, recognise_columns(table)).frame.dtypes.astype(str).tolist()
+    ['float64', 'category']
+    """
+    check_any_numbers(columns, Role.NUMBER, Role.DATE)
+    dates = [column.name for column in columns if column.role is Role.DATE]
+    formats = {name: find_date_format(frame[name]) for name in dates}
+    if encoding is not None:
+        formats |= {name: encoding.formats.get(name) or formats[name] for name in dates}
+    cells = _read_cells(frame, columns, formats)
+    known = {name: form for name, form in formats.items() if form is not None}
+    encoding = encoding or Encoding(compute_fills(cells), known)
+    cells, is_kept, notes = handle_missing(cells, missing, encoding.fills)
+    return Cells(cells, is_kept, encoding, notes)
+
+
+def check_any_numbers(columns: Sequence[Column], *roles: Role) -> None:
+    """Raise unless a column has one of the roles."""
+    if any(column.role in roles for column in columns):
+        return
+    found = ", ".join(f"{column.name!r} ({column.role})" for column in columns[:8])
+    raise TableError(f"No column holds numbers: {found}. Select columns with --columns.")
+
+
+def _read_cells(
+    frame: pd.DataFrame, columns: Sequence[Column], formats: dict[str, str | None]
+) -> pd.DataFrame:
+    import pandas as pd
+
+    names = [column.name for column in columns if column.role is Role.NUMBER]
+    numbers = pd.DataFrame(extract_numbers(frame, names), columns=names)
+    others = {name: parse_dates(frame[name], form) for name, form in formats.items()}
+    for column in columns:
+        if column.role is Role.CATEGORY:
+            others[column.name] = read_category(frame[column.name])
+    if not others:
+        return numbers
+    parts = pd.DataFrame({name: cells.to_numpy() if cells.dtype != "category" else cells.array
+                          for name, cells in others.items()})  # fmt: skip
+    order = [column.name for column in columns if column.role.is_used]
+    return pd.concat([numbers, parts], axis=1)[order]
+
+
+def extract_numbers(frame: pd.DataFrame, names: Sequence[str]) -> FloatArray:
+    """Return columns as numbers; cells that are not finite numbers become NaN."""
+    from pandas.api.types import is_numeric_dtype
+
+    cells = frame[list(names)]
+    text = [name for name, dtype in cells.dtypes.items() if not is_numeric_dtype(dtype)]
+    cells = cells.assign(**{str(name): parse_numbers(cells[name]) for name in text})
+    values = np.array(cells.to_numpy(dtype=np.float64, na_value=np.nan))
+    values[np.isinf(values)] = np.nan
+    return values
+
+
+def read_category(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column of categories, which are text."""
+    text = cells.astype(object).where(cells.notna(), None)
+    return text.map(str, na_action="ignore").astype("category")
+
+
+def compute_fills(cells: pd.DataFrame) -> dict[str, Any]:
+    """Return the median of numbers and dates, and the most frequent category."""
+    fills: dict[str, Any] = {}
+    for name, column in cells.items():
+        if column.dtype == "category":
+            fills[str(name)] = (
+                column.value_counts(sort=False).idxmax() if column.notna().any() else ""
+            )
+        else:
+            middle = column.median()
+            fills[str(name)] = float(middle) if column.dtype.kind == "f" else str(middle)
+    return fills
+
+
+def handle_missing(
+    cells: pd.DataFrame, missing: Missing, fills: dict[str, Any]
+) -> tuple[pd.DataFrame, BoolArray, tuple[str, ...]]:
+    """Drop, fill or refuse missing values; also return which rows are kept, and a note."""
+    n_rows, is_missing = len(cells), cells.isna().to_numpy()
+    everything: BoolArray = np.ones(n_rows, dtype=np.bool_)
+    found = zip(cells.columns, is_missing.sum(axis=0).tolist(), strict=True)
+    counts = {str(name): count for name, count in found if count}
+    if not counts:
+        return cells, everything, ()
+    if missing == "error":
+        raise MissingValuesError(
+            f"Some values are missing: {_format_counts(counts)}, of {n_rows} rows. Use --missing "
+            "drop to leave these rows out, or --missing impute to fill in the column's median."
+        )
+    if missing == "impute":
+        filled = cells.assign(**{name: _fill(cells[name], fills[name]) for name in counts})
+        filling = "the median or the most frequent category"
+        note = f"Missing values were filled with {filling}: {_format_counts(counts)}."
+        return filled, everything, (note,)
+    is_kept = everything & ~is_missing.any(axis=1)
+    if not is_kept.any():
+        raise MissingValuesError(
+            f"Every row has a missing value: {_format_counts(counts)}. Use --missing impute."
+        )
+    dropped = int(np.count_nonzero(~is_kept))
+    have, were = ("has", "was") if dropped == 1 else ("have", "were")
+    note = (
+        f"{dropped} of {n_rows} rows {have} missing values and {were} left out: "
+        f"{_format_counts(counts)}."
+    )
+    return cells[is_kept].reset_index(drop=True), is_kept, (note,)
+
+
+def _fill(cells: pd.Series[Any], fill: Any) -> pd.Series[Any]:
+    import pandas as pd
+
+    if cells.dtype == "category":
+        if fill not in cells.cat.categories:
+            cells = cells.cat.add_categories([fill])
+        return cells.fillna(fill)
+    if cells.dtype.kind == "f":
+        return cells.fillna(fill)
+    return cells.fillna(pd.Timedelta(fill) if cells.dtype.kind == "m" else pd.Timestamp(fill))
+
+
+def _format_counts(counts: dict[str, int]) -> str:
+    shown = sorted(counts.items(), key=lambda item: -item[1])
+    text = ", ".join(f"{name!r} {count}" for name, count in shown[:8])
+    return text if len(shown) <= 8 else f"{text}, and {len(shown) - 8} more columns"

@@ -1,0 +1,288 @@
+"""The ladder: which model of the bulk is taken, and what it must not depend on."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+from scipy.stats import t as student
+from sklearn.base import clone
+
+from eosparse import CollapseError, EOSDetector
+from eosparse.fitting.ladder import RUNGS, find_rungs
+
+pytestmark = pytest.mark.filterwarnings("ignore::eosparse.MaskingWarning")
+
+
+def draw_t5_copula(rng):
+    mixed = rng.normal(size=(3000, 4)) @ np.linalg.cholesky(0.5 + 0.5 * np.eye(4)).T
+    return student.ppf(norm.cdf(mixed), 5)
+
+
+def draw_groups(rng, n_groups=2, n_rows=1000, n_features=4):
+    centres = 12 * np.linalg.qr(rng.standard_normal((n_features, n_groups)))[0].T
+    scatter = rng.standard_normal((n_rows, n_features))
+    return scatter + np.repeat(centres, n_rows // n_groups, axis=0)
+
+
+def draw_binary(rng):
+    X = rng.normal(size=(1500, 4))
+    X[:, 3] = rng.random(1500) < 0.3
+    return X
+
+
+def draw_heap(rng):
+    X = rng.normal(size=(1000, 3))
+    X[:, 2] = np.where(rng.random(1000) < 0.35, 0, np.exp(X[:, 2]))
+    return X
+
+
+BULKS = {
+    "Gaussian": ("gaussian", lambda rng: rng.normal(size=(1500, 5)) @ rng.normal(size=(5, 5))),
+    "log-normal": ("margins", lambda rng: np.exp(rng.normal(size=(3000, 6)))),
+    "exponential": ("margins", lambda rng: rng.exponential(size=(1500, 4))),
+    "gamma": ("margins", lambda rng: rng.gamma(2.0, size=(1500, 4))),
+    "t5 copula": ("margins", draw_t5_copula),
+    "two groups": ("groups", draw_groups),
+    "0/1 column": ("gaussian", draw_binary),
+    "heap": ("local", draw_heap),
+}
+# A table of each rung, small enough to be fitted several times.
+SMALL = {
+    "gaussian": lambda rng: rng.normal(size=(300, 3)),
+    "margins": lambda rng: np.exp(rng.normal(size=(400, 3))),
+    "groups": lambda rng: draw_groups(rng, n_rows=300, n_features=3),
+    "local": lambda rng: draw_heap(rng)[:300],
+}
+
+
+def draw_small(rung, seed=0):
+    """A table whose first five rows are wrong, each in its own way."""
+    X = SMALL[rung](np.random.default_rng([seed, RUNGS.index(rung)]))
+    X[:5, 0] = 60.0 * np.arange(1, 6) * [1, -1, 1, -1, 1]
+    if rung == "margins":
+        X[:5, 0] = [1e4, 1e5, 1e6, 1e7, 1e8]
+    return X
+
+
+@pytest.fixture(params=RUNGS)
+def rung(request):
+    return request.param
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("bulk", BULKS)
+def test_each_bulk_finds_its_rung_and_clean_rows_are_left_alone(bulk, seed):
+    rung, draw = BULKS[bulk]
+    X = draw(np.random.default_rng(seed))
+    detector = EOSDetector().fit(X)
+    assert detector.rung_ == rung
+    assert detector.is_outlier_.mean() < (0.02 if rung == "local" else 0.005)
+    assert bool(detector.promise_) == (rung != "local")
+    assert detector.reason_.endswith(".")
+
+
+@pytest.mark.parametrize("bulk", ["Gaussian", "log-normal", "gamma", "two groups", "0/1 column"])
+def test_gross_errors_are_found_in_each_bulk(bulk):
+    rung, draw = BULKS[bulk]
+    X = draw(np.random.default_rng(9))
+    wrong = np.arange(0, len(X), 50)
+    X[wrong, 0] = np.abs(X[:, 0]).max() * np.linspace(8, 30, len(wrong))
+    detector = EOSDetector().fit(X)
+    assert detector.rung_ == rung
+    assert detector.is_outlier_[wrong].all()
+    assert np.delete(detector.is_outlier_, wrong).mean() < 0.005
+
+
+@pytest.mark.parametrize("times", [2, 4])
+def test_a_table_several_times_over_flags_the_same_rows(rung, times):
+    X = draw_small(rung)
+    once = EOSDetector().fit(X)
+    assert once.rung_ == rung
+    over = EOSDetector().fit(np.tile(X, (times, 1)))
+    weighted = EOSDetector().fit(X, sample_weight=np.full(len(X), float(times)))
+    for other in (over, weighted):
+        assert other.rung_ == rung
+        np.testing.assert_array_equal(other.is_outlier_[: len(X)], once.is_outlier_)
+        np.testing.assert_allclose(other.p_values_[: len(X)], once.p_values_, rtol=1e-4, atol=1e-8)
+
+
+def test_a_weight_counts_as_copies(rung):
+    X = draw_small(rung)
+    counts = np.random.default_rng(1).integers(1, 4, len(X))
+    weighted = EOSDetector(model=rung).fit(X, sample_weight=counts)
+    repeated = EOSDetector(model=rung).fit(np.repeat(X, counts, axis=0))
+    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+
+
+def test_every_storage_gives_the_same_answer(rung, storage):
+    X = draw_small(rung)
+    here, rows = EOSDetector().fit(X), storage(X)
+    there = EOSDetector().fit(rows)
+    assert there.rung_ == here.rung_ == rung
+    assert [column.kind for column in there.columns_] == [column.kind for column in here.columns_]
+    np.testing.assert_allclose(
+        np.asarray(there.p_values(rows)), here.p_values(X), rtol=1e-6, atol=1e-9
+    )
+    np.testing.assert_array_equal(np.asarray(there.predict(rows)), here.predict(X))
+
+
+def test_the_order_of_the_rows_does_not_matter(rung):
+    X = draw_small(rung)
+    order = np.random.default_rng(2).permutation(len(X))
+    here, there = EOSDetector().fit(X), EOSDetector().fit(X[order])
+    assert there.rung_ == rung
+    np.testing.assert_array_equal(there.is_outlier_, here.is_outlier_[order])
+    np.testing.assert_allclose(there.p_values_, here.p_values_[order], rtol=1e-3, atol=1e-6)
+
+
+def test_units_do_not_matter(rung):
+    X = draw_small(rung)
+    here = EOSDetector().fit(X)
+    there = EOSDetector().fit(X * [1000.0, 0.001, 25.4] + [0.0, 32.0, 0.0])
+    assert there.rung_ == rung
+    np.testing.assert_array_equal(there.is_outlier_, here.is_outlier_)
+    np.testing.assert_allclose(there.p_values_, here.p_values_, rtol=1e-3, atol=1e-4)
+
+
+def test_single_precision_agrees(rung):
+    X = draw_small(rung).astype(np.float32)
+    single, double = EOSDetector().fit(X), EOSDetector().fit(X.astype(np.float64))
+    assert single.rung_ == double.rung_ == rung
+    assert single.p_values_.dtype == np.float32
+    np.testing.assert_array_equal(single.is_outlier_, double.is_outlier_)
+
+
+def test_fitted_detectors_answer_alike_when_saved_or_asked_again(rung):
+    X = draw_small(rung)
+    detector = EOSDetector()
+    found = detector.fit_predict(X)
+    np.testing.assert_array_equal(detector.predict(X), found)
+    again = pickle.loads(pickle.dumps(detector))
+    np.testing.assert_array_equal(again.p_values(X), detector.p_values(X))
+    assert str(again.promise_) == str(detector.promise_)
+    assert clone(detector).get_params() == detector.get_params()
+
+
+def test_explanations_name_the_column_that_is_wrong(rung):
+    X = draw_small(rung)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    detector = EOSDetector().fit(frame)
+    assert detector.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert [column.name for column in detector.columns_] == ["a", "b", "c"]
+    explanation = detector.explain(frame[:5])
+    assert [explanation.top(row, n=1)[0][0] for row in range(5)] == ["a"] * 5
+    if rung in ("gaussian", "margins"):
+        np.testing.assert_allclose(
+            np.square(detector.transform(frame)).sum(axis=1), -detector.score_samples(frame)
+        )
+    detector.set_output(transform="pandas")
+    assert detector.transform(frame).columns.tolist() == ["a", "b", "c"]
+
+
+def test_a_rung_can_be_asked_for(rung):
+    X = np.random.default_rng(3).normal(size=(300, 3))
+    asked = EOSDetector(model=rung)
+    if rung == "margins":  # no column of these needs bending
+        with pytest.raises(CollapseError, match="no bent column is closer to normal"):
+            asked.fit(X)
+        return
+    if rung == "groups":
+        X[:150] += 9.0
+    assert asked.fit(X).rung_ == (None if rung == "gaussian" else rung)
+
+
+def test_names_of_rungs():
+    assert find_rungs("auto") == RUNGS
+    assert find_rungs("mixture") == find_rungs(object()) == ()
+
+
+class TestGroups:
+    def test_two_groups_are_described(self):
+        detector = EOSDetector().fit(draw_groups(np.random.default_rng(0)))
+        assert [group.share for group in detector.groups_] == pytest.approx([0.5, 0.5], abs=0.02)
+        assert not any(group.is_outlier for group in detector.groups_)
+        assert sum(group.n_rows for group in detector.groups_) == pytest.approx(1000, abs=2)
+
+    def test_a_small_group_beside_a_majority_is_wrong_unless_it_is_a_kind(self):
+        X = np.random.default_rng(0).normal(size=(1000, 3))
+        X[:100] += 12.0
+        outliers = EOSDetector().fit(X)
+        assert outliers.rung_ == "gaussian"
+        assert outliers.is_outlier_[:100].all()
+        (group,) = outliers.groups_
+        assert group.n_rows == 100
+        assert group.is_outlier
+        assert not outliers.promise_
+        assert "only you can tell" in outliers.promise_.reason
+        kinds = EOSDetector(groups="kinds").fit(X)
+        assert kinds.rung_ == "groups"
+        assert kinds.is_outlier_.mean() < 0.005
+        with pytest.raises(ValueError, match="groups='both' must be"):
+            EOSDetector(groups="both").fit(X)
+
+
+class TestKinds:
+    def test_a_column_of_few_values_flags_no_row(self):
+        for share in (0.02, 0.3, 0.5):
+            rng = np.random.default_rng(round(100 * share))
+            X = rng.normal(size=(1000, 3))
+            X[:, 2] = rng.random(1000) < share
+            detector = EOSDetector().fit(X)
+            assert detector.columns_[2].kind == "levels"
+            assert detector.is_outlier_.mean() < 0.005
+
+    def test_a_row_is_judged_among_those_of_its_level(self):
+        rng = np.random.default_rng(0)
+        sex = np.repeat([0.0, 1.0], 500)
+        X = np.column_stack([sex, rng.normal(20 * sex, 1.0), rng.normal(size=1000)])
+        X[0, 1] = 20.0  # usual, but not for its level
+        assert np.flatnonzero(EOSDetector().fit(X).is_outlier_).tolist() == [0]
+
+    def test_kinds_can_be_given(self):
+        X = pd.DataFrame(draw_binary(np.random.default_rng(0)), columns=list("abcd"))
+        X["a"] *= np.where(np.arange(1500) == 7, 1e3, 1.0)
+        assert EOSDetector().fit(X).is_outlier_[7]
+        ignored = EOSDetector(kinds={"a": "ignored"}).fit(X)
+        assert not ignored.is_outlier_.any()
+        assert ignored.columns_[0].kind == "ignored"
+        category = EOSDetector(kinds={"d": "category"}).fit(X)
+        assert category.columns_[3].kind == "category"
+        with pytest.raises(ValueError, match="X has no column 'z'"):
+            EOSDetector(kinds={"z": "number"}).fit(X)
+        with pytest.raises(ValueError, match="kinds applies to model='auto'"):
+            EOSDetector(kinds={"a": "number"}, model="gaussian").fit(X)
+
+    def test_text_is_a_category_and_no_number(self):
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame({"a": rng.normal(size=400), "b": rng.normal(size=400)})
+        frame["town"] = np.where(np.arange(400) % 2, "Lugano", "Bern")
+        assert EOSDetector().fit(frame).columns_[2].kind == "category"
+        with pytest.raises(ValueError, match="'town' hold something else"):
+            EOSDetector(model="gaussian").fit(frame)
+
+
+class TestSmallAndOdd:
+    def test_thirty_rows(self):
+        X = np.random.default_rng(0).normal(size=(30, 3))
+        X[0] = 30.0
+        detector = EOSDetector().fit(X)
+        assert np.flatnonzero(detector.is_outlier_).tolist() == [0]
+
+    def test_few_rows_for_many_columns_are_one_gaussian(self):
+        X = np.exp(np.random.default_rng(0).normal(size=(40, 20)))
+        assert EOSDetector().fit(X).rung_ == "gaussian"
+
+    def test_an_alpha_that_was_asked_for_is_not_replaced(self):
+        X = np.random.default_rng(0).normal(size=(300, 4))
+        for asked in ({"alpha": 0.2}, {"efficiency": 1e-6}):
+            with pytest.raises(CollapseError):
+                EOSDetector(**asked).fit(X)
+
+    def test_a_bent_column_has_a_location_in_its_units_and_no_covariance(self):
+        X = np.exp(np.random.default_rng(0).normal(3.0, 1.0, size=(1000, 3)))
+        detector = EOSDetector().fit(X)
+        np.testing.assert_allclose(detector.location_, np.median(X, axis=0), rtol=0.1)
+        with pytest.raises(AttributeError, match="the columns were bent"):
+            _ = detector.covariance_

@@ -1,0 +1,110 @@
+"""Effects of levels on numbers."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosparse.rows import learn_effects
+
+
+def two_factors(n_rows=4000, seed=0):
+    """Numbers with the effects of two columns of levels, which depend on each other."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 3, n_rows)
+    second = (first + rng.integers(0, 3, n_rows)) % 4 + 10
+    rows, columns = np.array([-5.0, 0.0, 5.0]), np.array([-8.0, -2.0, 2.0, 8.0])
+    z = rng.normal(size=(n_rows, 2))
+    z[:, 0] += rows[first] + columns[second - 10]
+    return z, np.column_stack([first, second]).astype(float)
+
+
+def test_levels_are_brought_to_one_median():
+    z, codes = two_factors()
+    left = learn_effects(z, codes[:, :1], np.ones(len(z))).subtract(z, codes[:, :1])
+    for level in range(3):
+        np.testing.assert_allclose(
+            np.median(left[codes[:, 0] == level], axis=0), np.median(z, axis=0), atol=1e-12
+        )
+
+
+def test_two_sweeps_undo_two_factors():
+    z, codes = two_factors()
+    left = learn_effects(z, codes, np.ones(len(z))).subtract(z, codes)
+    assert left[:, 0].std() < 1.3 < 5 < z[:, 0].std()
+    assert left[:, 1].std() == pytest.approx(1.0, abs=0.05)
+
+
+def test_wrong_rows_hardly_move_an_effect():
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 3, (3000, 1)).astype(float)
+    z = rng.normal(size=(3000, 1)) + 5 * codes
+    z[::5] = 1e9
+    steps = learn_effects(z, codes, np.ones(3000)).steps[0]
+    np.testing.assert_allclose(np.diff(steps.ravel()), 5.0, atol=0.3)
+
+
+def test_rare_and_unknown_levels_have_no_effect():
+    z = np.arange(30.0)[:, None]
+    codes = np.repeat([2.0, 5.0], [21, 9])[:, None]
+    effects = learn_effects(z, codes, np.ones(30))
+    assert effects.levels[0].tolist() == [2.0]
+    new = np.array([[5.0], [-1.0], [2.5], [9.0], [np.nan]])
+    assert effects.subtract(np.ones((5, 1)), new).ravel().tolist() == [1.0] * 5
+
+
+def test_numbers_without_levels_stay():
+    z = np.arange(6.0).reshape(3, 2)
+    effects = learn_effects(z, np.empty((3, 0)), np.ones(3))
+    assert effects.subtract(z, np.empty((3, 0))).tolist() == z.tolist()
+
+
+def test_single_precision_is_left_as_it_was():
+    z = np.ones((20, 1), dtype=np.float32)
+    codes = np.zeros((20, 1), dtype=np.float32)
+    assert learn_effects(z, codes, np.ones(20)).subtract(z, codes).dtype == np.float64
+    assert (z == 1).all()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4))
+def test_blocks_copies_and_order_do_not_matter(seed, copies):
+    rng = np.random.default_rng(seed)
+    z, codes = two_factors(200, seed)
+    effects = pickle.loads(pickle.dumps(learn_effects(z, codes, np.ones(200))))
+    whole = effects.subtract(z, codes)
+    halves = [effects.subtract(z[part], codes[part]) for part in (slice(77), slice(77, None))]
+    np.testing.assert_array_equal(np.vstack(halves), whole)
+    order = rng.permutation(200)
+    moved = learn_effects(z[order], codes[order], np.ones(200))
+    np.testing.assert_array_equal(moved.subtract(z, codes), whole)
+    # Enough rows per level, so that copies bring no level above the fewest.
+    if all((np.unique(c, return_counts=True)[1] >= 10).all() for c in codes.T):
+        again = learn_effects(
+            np.tile(z, (copies, 1)), np.tile(codes, (copies, 1)), np.ones(copies * 200)
+        )
+        np.testing.assert_allclose(again.subtract(z, codes), whole, atol=1e-12)
+
+
+def test_weights_count_rows():
+    z, codes = two_factors(301)
+    mass = np.random.default_rng(1).integers(0, 4, 301).astype(float)
+    weighted = learn_effects(z, codes, mass)
+    counts = mass.astype(int)
+    repeated = learn_effects(
+        np.repeat(z, counts, axis=0), np.repeat(codes, counts, axis=0), np.ones(counts.sum())
+    )
+    for mine, other in zip(weighted.steps, repeated.steps, strict=True):
+        np.testing.assert_allclose(mine, other, atol=0.3)  # the lower of two middle values
+
+
+@given(st.integers(0, 1000))
+def test_a_weight_counts_as_copies(seed):
+    """Also where the median lies between two rows."""
+    rng = np.random.default_rng(seed)
+    z, codes, counts = rng.normal(size=(60, 2)), np.repeat([0.0, 1.0], 30), rng.integers(1, 4, 60)
+    weighted = learn_effects(z, codes[:, None], counts.astype(float))
+    copies = np.repeat(z, counts, axis=0), np.repeat(codes, counts)[:, None]
+    repeated = learn_effects(*copies, np.ones(counts.sum()))
+    np.testing.assert_allclose(weighted.steps[0], repeated.steps[0], atol=1e-12)

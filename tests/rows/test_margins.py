@@ -1,0 +1,152 @@
+"""Margins: formulas that bring columns to a normal law."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from eosparse.rows.margins import Line, Margin, Power, Tails, fit_margins
+
+LAWS = {
+    "log-normal": lambda rng, n: np.exp(rng.normal(size=n)),
+    "gamma": lambda rng, n: rng.gamma(3.0, size=n),
+    "exponential": lambda rng, n: rng.exponential(size=n),
+    "t3": lambda rng, n: rng.standard_t(3, size=n),
+    "t5": lambda rng, n: rng.standard_t(5, size=n),
+}
+CURVES = st.one_of(
+    st.just((Line(), (0.0, 0.0))),
+    st.tuples(st.just(Power()), st.tuples(st.floats(-0.5, 1.0), st.floats(-6.0, 3.0))),
+    st.tuples(st.just(Tails()), st.tuples(st.floats(0.0, 0.6), st.floats(-1.5, 1.5))),
+)
+
+
+def fit_one(x, **options):
+    return fit_margins(np.asarray(x)[:, None], np.ones(len(x)), **options).columns[0]
+
+
+@given(CURVES, st.lists(st.floats(-20, 20), min_size=2, max_size=30))
+def test_each_family_inverts_itself_and_rises(curve, y):
+    family, numbers = curve
+    y = np.sort(np.unique(np.round(y, 3)))
+    values = family.curve(y, *(np.array(number) for number in numbers))
+    assert (np.diff(values) > 0).all()
+    np.testing.assert_allclose(family.invert(values, *numbers), y, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_fitted_margin_inverts_itself_and_rises(law):
+    x = np.sort(LAWS[law](np.random.default_rng(0), 2000))
+    margin = fit_one(x)
+    assert (np.diff(margin(x)) > 0).all()
+    np.testing.assert_allclose(margin.invert(margin(x)), x, rtol=1e-8, atol=1e-8)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(sorted(LAWS)),
+    st.integers(0, 1000),
+    st.floats(0.01, 100.0),
+    st.booleans(),
+    st.floats(-50.0, 50.0),
+)
+def test_units_do_not_matter_and_a_mirror_changes_the_sign(law, seed, size, is_mirrored, shift):
+    x = LAWS[law](np.random.default_rng(seed), 400)
+    scale = -size if is_mirrored else size
+    before, after = fit_one(x), fit_one(scale * x + shift)
+    assert type(after.family) is type(before.family)
+    np.testing.assert_allclose(
+        after(scale * x + shift), np.sign(scale) * before(x), rtol=1e-4, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("law", "bend", "tolerance"),
+    [
+        ("log-normal", Power, 0.5),
+        ("gamma", Power, 0.5),
+        ("exponential", Power, 0.5),
+        ("t3", Tails, 0.9),
+        ("t5", Tails, 0.6),
+    ],
+)
+def test_scores_of_fresh_draws_have_the_tail_of_a_normal_law(law, bend, tolerance):
+    """A quantile that no training row reaches; the tolerance is in deviations, of 3.72."""
+    found = []
+    for seed in range(5):
+        rng = np.random.default_rng([seed, 7])
+        margin = fit_one(LAWS[law](rng, 4000))
+        assert isinstance(margin.family, bend)
+        found.append(np.quantile(margin(LAWS[law](rng, 1_000_000)), 1 - 1e-4))
+    assert np.mean(found) == pytest.approx(norm.isf(1e-4), abs=tolerance)
+
+
+@pytest.mark.parametrize("n_rows", [100, 1000, 4000])
+def test_normal_columns_keep_their_line(n_rows):
+    draws = np.random.default_rng(n_rows).normal(size=(n_rows, 200))
+    kept = [margin.is_line for margin in fit_margins(draws, np.ones(n_rows)).columns]
+    assert np.mean(kept) >= 0.95
+
+
+def test_a_line_gives_standard_scores():
+    x = np.random.default_rng(0).normal(30.0, 5.0, 5000)
+    margin = fit_one(x, bends=[False])
+    np.testing.assert_allclose(margin(x), (x - 30.0) / 5.0, atol=0.1)
+
+
+def test_two_groups_are_not_a_curved_column():
+    rng = np.random.default_rng(0)
+    assert fit_one(np.append(rng.normal(0, 1, 500), rng.normal(9, 1, 500))).is_line
+
+
+def test_columns_that_may_not_bend_do_not():
+    x = np.exp(np.random.default_rng(0).normal(size=(1000, 2)))
+    bent, line = fit_margins(x, np.ones(1000), bends=(True, False)).columns
+    assert (bent.is_line, line.is_line) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.zeros(100),
+        np.repeat([0.0, 1.0], [99, 1]),
+        np.repeat([0.0, 1.0], 50),
+        np.arange(100.0) // 30,
+        np.append(np.zeros(60), np.geomspace(1e-9, 1e9, 40)),
+        np.append(np.arange(99.0), 1e300),
+    ],
+)
+def test_ties_and_far_values_have_finite_scores(x):
+    for options in ({}, {"left_out": 0.1}, {"heaps": [float(x[0])]}):
+        scores = fit_one(x, **options)(x)
+        assert np.isfinite(scores).all()
+        assert (np.diff(scores[np.argsort(x)]) >= 0).all() or "heaps" in options
+
+
+def test_a_heap_does_not_bend_the_others_and_stands_near_them():
+    rng = np.random.default_rng(0)
+    positive = np.exp(rng.normal(size=1000))
+    heaped = fit_one(np.append(positive, np.zeros(800)), heaps=[0.0])
+    alone = fit_one(positive)
+    np.testing.assert_allclose(heaped(positive), alone(positive), rtol=1e-12)
+    assert abs(heaped(np.zeros(1))[0]) <= 3.0
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1000), st.integers(2, 5))
+def test_a_weight_counts_as_copies(seed, times):
+    rng = np.random.default_rng(seed)
+    x, counts = rng.gamma(2.0, size=150), rng.integers(1, times + 1, 150)
+    weighted = fit_margins(x[:, None], counts.astype(float)).columns[0]
+    repeated = fit_one(np.repeat(x, counts))
+    np.testing.assert_allclose(weighted(x), repeated(x), rtol=1e-7, atol=1e-7)
+
+
+def test_what_is_done_is_said():
+    rng = np.random.default_rng(0)
+    words = {law: fit_one(draw(rng, 4000)).words for law, draw in LAWS.items()}
+    assert words["log-normal"] == "skewed to the right: logarithm"
+    assert words["t3"] == "heavy tails drawn in"
+    assert fit_one(-np.exp(rng.normal(size=4000))).words == "skewed to the left: logarithm"
+    assert Margin(Line(), (0.0, 0.0), 1.0, 0.0, 1.0, 0.0, 1.0).words == "as it is"
