@@ -151,8 +151,9 @@ class Ladder:
                 continue
             elif not is_last:
                 is_masked = any(issubclass(w.category, MaskingWarning) for w in caught)
-                if is_masked or self._hides_groups(found):
-                    grouped = self._look_for_groups(rungs, failed)
+                # Wide tables have no rung of groups: to look for them would be in vain.
+                if "groups" in rungs and (is_masked or self._hides_groups(found)):
+                    grouped = self._look_for_groups(failed)
                     if grouped is not None:
                         return grouped
                 if is_masked:
@@ -173,10 +174,8 @@ class Ladder:
         fitted = found.fit.measure(self.sample.values)
         return self._preparation.shows_groups(~np.asarray(found.judge.is_outlier(fitted)))
 
-    def _look_for_groups(self, rungs: tuple[str, ...], failed: list[str]) -> Climb | None:
-        """Return groups that one cloud may have masked, if the ladder has such a rung."""
-        if "groups" not in rungs:
-            return None
+    def _look_for_groups(self, failed: list[str]) -> Climb | None:
+        """Return groups that one cloud may have masked."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = self._try("groups", failed, is_last=False)

@@ -24,19 +24,17 @@ def find_flagged_groups(judge: Judge, sample: Sample, columns: Columns) -> tuple
     flagged = values[judge.is_outlier(fitted) & (sample.mass > 0)]
     if not len(flagged):
         return ()
-    deviations = judge.fit.deviations(flagged)
-    parts = find_groups_apart(deviations, len(values), deviations.shape[1])
+    parts = find_groups_apart(judge.fit.whiten(flagged), len(values), values.shape[1])
     n_rows = sample.table.mass
     return tuple(
-        _describe(flagged[part], deviations[part], len(part) / len(values), n_rows, columns)
-        for part in parts
+        _describe(judge, flagged[part], len(part) / len(values), n_rows, columns) for part in parts
     )
 
 
 def _describe(
-    rows: FloatArray, deviations: FloatArray, share: float, n_rows: float, columns: Columns
+    judge: Judge, rows: FloatArray, share: float, n_rows: float, columns: Columns
 ) -> Group:
-    typical = np.abs(np.median(deviations, axis=0))
+    typical = np.abs(np.median(judge.fit.deviations(rows), axis=0))
     return Group(
         n_rows=round(share * n_rows),
         share=share,

@@ -54,10 +54,11 @@ def find_group(values: FloatArray, mass: FloatArray, evidence: float = 1.0) -> B
     """
     if len(values) < 2 * _FEWEST_ROWS:
         return None
-    half = _halve(values, mass)
+    white = whiten_rows(values, mass)
+    half = _halve(white)
     if min(half.sum(), (~half).sum()) < _FEWEST_ROWS:
         return None
-    projections = odd_projections(values, mass, half)
+    projections = odd_projections(values, mass, half, white)
     splits = split_in_two(projections[half], mass[half])
     for number, projection in enumerate(projections.T):
         low, high = splits.low[number], splits.high[number]
@@ -81,10 +82,11 @@ def shows_groups(values: FloatArray, mass: FloatArray) -> bool:
     """
     if len(values) < 2 * _FEWEST_ROWS:
         return False
-    half = _halve(values, mass)
+    white = whiten_rows(values, mass)
+    half = _halve(white)
     if min(half.sum(), (~half).sum()) < _FEWEST_ROWS:
         return False
-    projections = odd_projections(values, mass, half)[~half]
+    projections = odd_projections(values, mass, half, white)[~half]
     return any(_dips(projection, mass[~half]) for projection in projections.T)
 
 
@@ -102,9 +104,8 @@ def _dips(projection: FloatArray, mass: FloatArray) -> bool:
     return bool((is_deep & (peak - counts > _SIGNIFICANT * np.sqrt(peak + counts))).any())
 
 
-def _halve(values: FloatArray, mass: FloatArray) -> BoolArray:
+def _halve(white: FloatArray) -> BoolArray:
     """Return every other row in the order of distances from the mean; equal rows stay together."""
-    white = whiten_rows(values, mass)
     distances = np.einsum("ij,ij->i", white, white)
     order = np.argsort(distances, kind="stable")
     ordered = distances[order]
