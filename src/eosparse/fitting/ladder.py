@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from eosparse.core import CollapseError, MaskingWarning, Status, warn_caller
+from eosparse.core import CollapseError, FloatArray, MaskingWarning, Status, warn_caller
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.notices import warn_of_unclear_rows
@@ -206,10 +206,11 @@ class Ladder:
         """Fit a model that was asked for, to all columns as numbers."""
         fit = fit_model(self.table, model, self.options, is_scaled=is_scaled)
         judge, distances = self._judge(fit)
-        check = check_law(judge, self.sample)
+        fitted = fit.measure(self.sample.values)
+        check = check_law(judge, self.sample, fitted)
         groups: tuple[Group, ...] = ()
         if fit.model.is_one_cloud:
-            groups = find_flagged_groups(judge, self.sample, self.columns)
+            groups = find_flagged_groups(judge, self.sample, fitted, self.columns)
         promise = _decide("gaussian", check, groups)
         reason = f"The model was asked for: {type(model).__name__}."
         return Climb(fit, judge, distances, None, reason, promise, self.columns, check, groups)
@@ -268,8 +269,9 @@ class Ladder:
         if rung != "local":  # where levels are coordinates
             fit = self._bound_levels(fit)
         judge, distances = self._judge(fit)
-        check = check_law(judge, self.sample)
-        groups = self._find_groups(rung, judge)
+        fitted = fit.measure(self.sample.values)
+        check = check_law(judge, self.sample, fitted)
+        groups = self._find_groups(rung, judge, fitted)
         reason = _give_reason(rung, prepared, failed)
         promise = self._doubt_tails(_decide(rung, check, groups), prepared.view)
         return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
@@ -293,12 +295,12 @@ class Ladder:
             warn_of_unclear_rows(judge, self.rule.value)
         return judge, distances
 
-    def _find_groups(self, rung: str, judge: Judge) -> tuple[Group, ...]:
+    def _find_groups(self, rung: str, judge: Judge, fitted: FloatArray) -> tuple[Group, ...]:
         if rung == "local":
             return ()
         if rung == "groups":
             return describe_components(judge, self.table.mass, self.columns)
-        return find_flagged_groups(judge, self.sample, self.columns)
+        return find_flagged_groups(judge, self.sample, fitted, self.columns)
 
     def _look_for_combinations(self, fit: Fit[Any]) -> Fit[Any]:
         """Return the fit with the combinations of levels that do not occur, if there are any."""

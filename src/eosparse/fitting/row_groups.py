@@ -17,10 +17,11 @@ Columns = tuple[ColumnKind, ...]
 _MOST_NAMED = 2
 
 
-def find_flagged_groups(judge: Judge, sample: Sample, columns: Columns) -> tuple[Group, ...]:
-    """Find groups among the flagged rows of a sample."""
+def find_flagged_groups(
+    judge: Judge, sample: Sample, fitted: FloatArray, columns: Columns
+) -> tuple[Group, ...]:
+    """Find groups among the flagged rows of a sample, given their distances."""
     values = sample.values
-    fitted = judge.fit.measure(values)
     flagged = values[judge.is_outlier(fitted) & (sample.mass > 0)]
     if not len(flagged):
         return ()

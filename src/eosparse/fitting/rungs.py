@@ -107,9 +107,8 @@ class _Seen:
         return self.prepared.view.margins.misfit
 
 
-def check_law(judge: Judge, sample: Sample) -> TailCheck:
-    """Compare the p-values of a sample with those of good rows."""
-    fitted = judge.fit.measure(sample.values)
+def check_law(judge: Judge, sample: Sample, fitted: FloatArray) -> TailCheck:
+    """Compare the p-values of a sample, by the distances of its rows, with those of good rows."""
     p_values, flagged = judge.training_p_values(fitted), judge.is_outlier(fitted)
     return TailCheck.of(p_values, sample.mass, float(p_values.max(where=flagged, initial=0.0)))
 
@@ -255,5 +254,6 @@ class Preparation:
         except CollapseError:
             return None
         judge = find_judge(fit, rows.map(fit.measure), Rule("fdr", 0.01))
-        p_values = judge.training_p_values(fit.measure(sample.values))
-        return _Seen(prepared, check_law(judge, sample), p_values > _BELIEVED, fit)
+        fitted = fit.measure(sample.values)
+        is_believed = judge.training_p_values(fitted) > _BELIEVED
+        return _Seen(prepared, check_law(judge, sample, fitted), is_believed, fit)

@@ -271,9 +271,9 @@ class _Choice:
         Outliers make a table look structured, and a covariance that follows them takes them in.
         """
         search = self.search()
-        weights = search.grow(search.concentrate_weights(start, self.sample.mass))
+        weights, fit = search.grow(search.concentrate_weights(start, self.sample.mass))
         if not self.request.is_alpha_open or self.model.shrinkage != "auto":
-            return Attempt(self.model, alpha, search.fit(weights))
+            return Attempt(self.model, alpha, fit)
         taken = weights > 0
         share = float(weights.sum() / self.sample.mass.sum())
         rows = replace(
@@ -284,9 +284,8 @@ class _Choice:
         )
         inner = replace(self, model=choose_shrinkage(self.model, rows))
         inner_search = inner.search()
-        weights = inner_search.grow(weights)
+        weights, fit = inner_search.grow(weights)
         relaxed = inner.first_coupling() * coupling / self.first_coupling()
-        fit = inner_search.fit(weights)
         self._warn_if_near(np.exp(-relaxed / 2 * fit.mahalanobis(inner_search.values)), weights > 0)
         return Attempt(inner.model, inner.model.alpha(relaxed), fit)
 
