@@ -183,23 +183,25 @@ class _FitProblem:
             callbacks = (self.checkpoint.save_to(name), *callbacks)
             state = self.checkpoint.load(name, theta)
             guard = guard if state is None else self.checkpoint.name_changed_rows()
-        start: Any = theta if state is None else state
+        callback = _call_all(callbacks)
         if state is None and self.warming is not None and attempt.begin is None:
-            start = theta = self.warm_up(attempt, theta)
+            theta = self.warm_up(attempt, theta)
         if state is None:
-            start = self.approach(attempt, theta)
+            state = self.approach(attempt, theta, callback)
+        is_stopped = state.status is Status.INTERRUPTED
         with guard:
             result = alternate(
                 model,
                 self.rows,
                 alpha,
-                start,
+                replace(state, status=None),
                 tol=options.tol,
-                max_iter=options.max_iter,
-                callback=_call_all(callbacks) if callbacks else None,
+                # What was reached with few digits is visited once with all of them.
+                max_iter=state.n_iter + 1 if is_stopped else options.max_iter,
+                callback=None if is_stopped else callback,
             )
         _ = result.theta  # raises, with the reason and the remedy, if it collapsed
-        return result
+        return replace(result, status=Status.INTERRUPTED) if is_stopped else result
 
     def weigh_start(self) -> Table:
         """Return the rows with the weights from which to start: equal, random or given ones."""
@@ -223,17 +225,26 @@ class _FitProblem:
             raise KeyboardInterrupt
         return theta if result.status is Status.COLLAPSED else result.theta
 
-    def approach(self, attempt: Attempt[Any], theta: Any) -> Any:
+    def approach(self, attempt: Attempt[Any], theta: Any, callback: Callback) -> State[Any]:
         """Come close to the end in passes that take less time and have fewer digits."""
-        coarse, alpha = attempt.model.coarsen(self.rows), attempt.alpha
+        coarse, tol = attempt.model.coarsen(self.rows), self.options.tol
         max_iter = self.options.max_iter - _LAST_PASSES
-        if coarse is None or self.options.tol >= _COARSE_TOL or max_iter < 1 or np.isinf(alpha):
-            return theta
-        result = alternate(coarse, self.rows, alpha, theta, tol=_COARSE_TOL, max_iter=max_iter)
-        if result.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
+        if coarse is None or tol >= _COARSE_TOL or max_iter < 1 or np.isinf(attempt.alpha):
+            return State(theta)
+        told = _CoarseCallback(callback, tol / _COARSE_TOL)
+        result = alternate(
+            coarse,
+            self.rows,
+            attempt.alpha,
+            theta,
+            tol=_COARSE_TOL,
+            max_iter=max_iter,
+            callback=told,
+        )
         if result.status is Status.COLLAPSED:
-            return theta
+            return State(theta, n_iter=result.n_iter)
+        if told.is_stopped or result.status is Status.INTERRUPTED:
+            return State(result.last, n_iter=result.n_iter, status=Status.INTERRUPTED)
         return State(result.ahead, n_iter=result.n_iter)
 
     def fit_perplexity(
@@ -296,6 +307,34 @@ def _call_all(callbacks: tuple[Callback, ...]) -> Callback:
         return any(stops)
 
     return callback
+
+
+@dataclass
+class _CoarseCallback:
+    """Tells a callback about passes with few digits, and remembers whether it wants to stop.
+
+    Attributes
+    ----------
+    callback : Callback
+        The callback.
+    part : float
+        The fall at which passes of all digits end, as a part of that at which these do.
+    is_stopped : bool
+        Whether the callback has returned True, perhaps after the last of these passes.
+    """
+
+    callback: Callback
+    part: float
+    is_stopped: bool = False
+
+    def __call__(self, iteration: Iteration[Any]) -> bool:
+        # An objective of few digits is no measure for those that follow, and no pass is the last.
+        resume = State(iteration.theta, n_iter=iteration.number)
+        if iteration.resume is not None:
+            resume = replace(iteration.resume, objective_history=(), plain=None)
+        seen = replace(iteration, target=self.part * iteration.target, resume=resume)
+        self.is_stopped = bool(self.callback(seen))
+        return self.is_stopped
 
 
 def _warn_if_determined(result: Result[Any], n_determining: int) -> None:

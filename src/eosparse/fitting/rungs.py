@@ -48,7 +48,7 @@ _LEFT_OUT = 0.1
 # Bending a column takes some milliseconds; thousands are only scaled.
 _MOST_BENT = 500
 # From so many columns on, their scale comes from three quantiles.
-_MANY_COLUMNS = 100
+_MANY_COLUMNS = 64
 # More groups than this are better described by local distances, and so are those that this many
 # rows do not show.
 _MOST_GROUPS, _GROUP_SAMPLE = 5, 1000
@@ -203,7 +203,7 @@ class Preparation:
 
         Lines through the quantiles of hundreds of columns take longer than a fit to all rows.
         """
-        if not self._is_plain or len(self.columns) <= _MANY_COLUMNS:
+        if not self._is_plain or len(self.columns) < _MANY_COLUMNS:
             return self._learn()(values)
         numbers = [column.kind is not Kind.IGNORED for column in self.columns]
         centre, spread = centre_and_spread(self.sample.values[:, numbers], self.sample.mass)

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import lapack
 
-from eosparse.core import FloatArray, Moments, centre_and_spread, weighted_moments
+from eosparse.core import (
+    FloatArray,
+    Moments,
+    centre_and_spread,
+    centred_moments,
+    weighted_moments,
+)
 from eosparse.models.directions import follow_extremes
 from eosparse.models.normal import Normal, times_transposed
 from eosparse.models.shrinkage import ROWS_PER_COLUMN, bounded_scatter, oas_shrinkage
@@ -84,7 +90,12 @@ class Members:
     def sum_up(self, block: FloatArray, prior: FloatArray | None) -> Moments:
         """Return the moments of the rows of a block that belong."""
         working = self.sketch.coordinates(block)
-        return weighted_moments(working, self.weigh(working, prior), diagonal=False)
+        weights = self.weigh(working, prior)
+        # Rows are already centred, roughly, which saves a copy of them.
+        moments = centred_moments(working, weights, diagonal=False) if weights.any() else None
+        if moments is not None:
+            return moments
+        return weighted_moments(self.sketch.coordinates(block), weights, diagonal=False)
 
     def begin(self, rows: Table) -> Normal:
         """Return the fit to the rows that belong."""
