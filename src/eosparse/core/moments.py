@@ -8,8 +8,8 @@ import numpy as np
 
 from eosparse.core.arrays import FloatArray
 
-# Rows whose weight is a smaller part of the largest are left out. Weights fall exponentially with the
-# squares of rows, so that such rows add nothing, however far they lie.
+# Rows whose weight is a smaller part of the largest are left out. Weights fall exponentially with
+# the squares of rows, so that such rows add nothing, however far they lie.
 _NEGLIGIBLE = 1e-40
 # If no more than this part of the rows is left, products of them are worth a copy.
 _WORTH_A_COPY = 0.9
@@ -101,8 +101,8 @@ def _scatter(centred: FloatArray, share: FloatArray, *, diagonal: bool) -> Float
 def centred_moments(centred: FloatArray, weights: FloatArray, *, diagonal: bool) -> Moments | None:
     """Return the moments of rows from which a point close to their mean has been subtracted.
 
-    The rows may be overwritten. None if that point is so far from the mean that digits would be lost.
-    Products of rows in single precision are made in single precision.
+    The rows may be overwritten. None if that point is so far from the mean that digits would be
+    lost. Products of rows in single precision are made in single precision.
     """
     mass = float(weights.sum())
     counted = weights > _NEGLIGIBLE * weights.max()

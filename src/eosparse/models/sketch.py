@@ -124,9 +124,12 @@ def choose_sketch(
     searches: list[Callable[[], FloatArray]] = [
         lambda: _leading_axes(bounded - share @ bounded, share) / unit[:, None]
     ]
-    # With few rows per column, directions can be chosen in which any rows form groups.
-    if mass.sum() >= ROWS_PER_COLUMN * working.shape[1]:
+    # With few rows per column, directions can be chosen in which any rows form groups. Columns are
+    # too few for that.
+    has_enough = mass.sum() >= ROWS_PER_COLUMN * working.shape[1]
+    if has_enough:
         searches.append(lambda: _odd_directions(working, mass))
+    if has_enough or coordinates.basis is None:
         searches.append(lambda: _odd_columns(bounded, share) / unit[:, None])
     searches.append(lambda: _random_directions(working.shape[1], _N_RANDOM))
     found = map_parallel(lambda search: search(), searches)
