@@ -125,12 +125,13 @@ def choose_sketch(
         lambda: _leading_axes(bounded - share @ bounded, share) / unit[:, None]
     ]
     # With few rows per column, directions can be chosen in which any rows form groups. Columns are
-    # too few for that.
+    # too few for that; those with the lowest kurtosis, where rows are split, and not heavy tails.
     has_enough = mass.sum() >= ROWS_PER_COLUMN * working.shape[1]
     if has_enough:
         searches.append(lambda: _odd_directions(working, mass))
     if has_enough or coordinates.basis is None:
-        searches.append(lambda: _odd_columns(bounded, share) / unit[:, None])
+        ends = ("low", "high", "skewed") if has_enough else ("low",)
+        searches.append(lambda: _odd_columns(bounded, share, ends) / unit[:, None])
     searches.append(lambda: _random_directions(working.shape[1], _N_RANDOM))
     found = map_parallel(lambda search: search(), searches)
     return Sketch(coordinates, _orthonormalise(np.concatenate(found, axis=1)[:, :most]))
@@ -161,17 +162,17 @@ def _leading_axes(rows: FloatArray, share: FloatArray) -> FloatArray:
     return axes
 
 
-def _odd_columns(bounded: FloatArray, share: FloatArray) -> FloatArray:
-    """Return the axes of the columns with the lowest and highest kurtosis and skewness."""
+def _odd_columns(bounded: FloatArray, share: FloatArray, ends: tuple[str, ...]) -> FloatArray:
+    """Return the axes of the columns with a low or high kurtosis, or that are most skewed."""
     centred = bounded - share @ bounded
     spread = np.sqrt(share @ np.square(centred))
     centred /= np.where(spread > 0, spread, 1.0)
     squares = np.square(centred)
     skewness = np.abs(np.einsum("i,ij,ij->j", share, squares, centred))
     kurtosis = share @ np.square(squares)
-    ends = [np.argsort(kurtosis, kind="stable"), np.argsort(-kurtosis, kind="stable")]
-    ends.append(np.argsort(-skewness, kind="stable"))
-    chosen = np.unique(np.concatenate([order[:_N_COLUMNS] for order in ends]))
+    by = {"low": kurtosis, "high": -kurtosis, "skewed": -skewness}
+    orders = [np.argsort(by[end], kind="stable") for end in ends]
+    chosen = np.unique(np.concatenate([order[:_N_COLUMNS] for order in orders]))
     return np.eye(bounded.shape[1])[:, chosen]
 
 
