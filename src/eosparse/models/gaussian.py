@@ -46,11 +46,13 @@ from eosparse.models.gaussian_law import find_gaussian_law, is_law_known, part_i
 from eosparse.models.gaussian_search import propose_attempts
 from eosparse.models.gaussian_single import SingleGaussian
 from eosparse.models.normal import (
+    LONGEST_STRAIGHT,
     RANK_TOLERANCE,
     Move,
     Normal,
     inverse_root,
     move_covariance,
+    move_straight,
     times_transposed,
 )
 from eosparse.models.shrinkage import choose_shrinkage
@@ -73,8 +75,6 @@ _MANY_COLUMNS = 64
 _LARGEST_COUPLING = 0.999
 # With a larger c, an extrapolation by 1/(1-c) would be longer than twenty steps.
 _LARGEST_RELAXED = 0.95
-# A step this many times as long as a plain one no longer follows from it linearly.
-_LONGEST_STRAIGHT = 1.5
 _STRUCTURES: tuple[Structure, ...] = ("full", "diag", "spherical")
 # The square of a smaller mass would lose digits.
 _LEAST_MASS = 1e-140
@@ -332,13 +332,10 @@ class GaussianModel(TableModel[Normal, Moments]):
         # What noise adds to c in a crowd is not linear in the inverse covariance, nor in any other
         # function of it. A short step may go straight on then, which takes a quarter of the time.
         is_crowded = self.covariance == "full" and self.crowding >= 1
-        if self.amount > 0.0 or (is_crowded and longer < _LONGEST_STRAIGHT):
-            divergence = after.divergence_from(before)
-            if longer < _LONGEST_STRAIGHT and _is_regular_beyond(divergence, longer):
-                step = after.covariance - before.covariance
-                return Move(divergence, before.covariance + longer * step)
-            if self.amount > 0.0:
-                return Move(divergence, None)
+        if self.amount > 0.0 or (is_crowded and longer < LONGEST_STRAIGHT):
+            move = move_straight(before, after, longer)
+            if self.amount > 0.0 or move.further is not None:
+                return move
         return move_covariance(before, after.covariance, longer)
 
     # What is left open, and starts
@@ -490,16 +487,6 @@ class GaussianModel(TableModel[Normal, Moments]):
         assert self.coordinates is not None
         raw = self.coordinates.covariance(theta.covariance, self.off_span_variance)
         return raw / (1 - self.coupling(alpha))
-
-
-def _is_regular_beyond(divergence: float, longer: float) -> bool:
-    """Whether the end of a step so many times as long is positive definite, whatever its direction.
-
-    It is if all eigenvalues r of the ratio of the covariances are above ``1 - 1/longer``; no term
-    ``r - 1 - log r`` of the divergence can be larger than their sum.
-    """
-    least = 1 - 1 / longer
-    return least == 0.0 or divergence < least - 1 - float(np.log(least))
 
 
 def _shift_and_scale(moments: Moments, location: FloatArray, scale: FloatArray | None) -> Moments:

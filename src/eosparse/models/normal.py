@@ -21,6 +21,8 @@ _SMALL_PIVOT = 1e-4
 _MOST_STRIPS, _STRIP = 8, 64
 # Fits that differ by less than this per column, in log-determinant and divergence, are alike.
 _EQUAL_LOG_DET, _EQUAL_DIVERGENCE = 0.02, 0.1
+# A step this many times as long as a plain one no longer follows from it linearly.
+LONGEST_STRAIGHT = 1.5
 # An extrapolated inverse covariance may fall to this part of the former one in any direction.
 _LEAST_PRECISION = 0.1
 
@@ -248,6 +250,20 @@ def move_covariance(before: Normal, after: FloatArray, factor: float) -> Move:
     root, _ = lapack.dpotrf(precision, lower=1, clean=1)
     half = _substitute(root, before.factor.T)
     return Move(divergence, half.T @ half)
+
+
+def move_straight(before: Normal, after: Normal, factor: float) -> Move:
+    """Return the step between two covariances, and the end of a longer one along the covariance.
+
+    It has an end only if that is positive definite whatever the direction: all eigenvalues r of the
+    ratio of the covariances are then above ``1 - 1/factor``, because no term ``r - 1 - log r`` of
+    the divergence can be larger than their sum.
+    """
+    divergence, least = after.divergence_from(before), 1 - 1 / factor
+    is_regular = least == 0.0 or divergence < least - 1 - float(np.log(least))
+    if factor >= LONGEST_STRAIGHT or not is_regular:
+        return Move(divergence, None)
+    return Move(divergence, before.covariance + factor * (after.covariance - before.covariance))
 
 
 def _move_variances(before: FloatArray, after: FloatArray, factor: float) -> Move:
