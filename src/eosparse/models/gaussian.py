@@ -26,7 +26,6 @@ import numpy as np
 
 from eosparse.core import (
     FloatArray,
-    Foresight,
     Moments,
     Result,
     Visit,
@@ -42,17 +41,14 @@ from eosparse.models import fused
 from eosparse.models.base import TableModel
 from eosparse.models.efficiency import Structure, covariance_parameters
 from eosparse.models.exact_fit import restrict
+from eosparse.models.gaussian_foresight import foresee_gaussian
 from eosparse.models.gaussian_law import find_gaussian_law, is_law_known, part_in_span
 from eosparse.models.gaussian_search import propose_attempts
 from eosparse.models.gaussian_single import SingleGaussian
 from eosparse.models.normal import (
-    LONGEST_STRAIGHT,
     RANK_TOLERANCE,
-    Move,
     Normal,
     inverse_root,
-    move_covariance,
-    move_straight,
     times_transposed,
 )
 from eosparse.models.shrinkage import choose_shrinkage
@@ -71,10 +67,6 @@ from eosparse.rows import (
 _FAR_FROM_ZERO = 2.0**16
 # From so many columns on, blocks are kept row by row.
 _MANY_COLUMNS = 64
-# c = 1 is the collapse onto a point; 1/(1-c) has to stay finite.
-_LARGEST_COUPLING = 0.999
-# With a larger c, an extrapolation by 1/(1-c) would be longer than twenty steps.
-_LARGEST_RELAXED = 0.95
 _STRUCTURES: tuple[Structure, ...] = ("full", "diag", "spherical")
 # The square of a smaller mass would lose digits.
 _LEAST_MASS = 1e-140
@@ -145,6 +137,7 @@ class GaussianModel(TableModel[Normal, Moments]):
     view = staticmethod(np.asarray)  # type: ignore[assignment]  # as stored; θ has shift and scale
     propose = propose_attempts
     find_law = find_gaussian_law
+    foresee = foresee_gaussian
     has_known_law = property(is_law_known)
 
     def __post_init__(self) -> None:
@@ -291,52 +284,6 @@ class GaussianModel(TableModel[Normal, Moments]):
         )
         moments = Moments(1.0, gap, around - np.outer(gap, gap))
         return Visit(summary, _shift_and_scale(moments, theta.location, scale))
-
-    def foresee(self, before: Normal, after: Normal, alpha: float) -> Foresight[Normal]:
-        """Over-relax the location by 1/(1-c), and the inverse covariance by a little more.
-
-        On many Gaussian rows the plain step leaves a part c of every error; this one leaves none
-        of it to first order. With few rows for each parameter of the covariance, the part lies
-        around c by Marchenko and Pastur's law, and the step aims at its middle. The objective
-        falls by what the θ-step gains at the old weights, and as much again for each further
-        plain step that the extrapolated one stands for.
-        """
-        c = min(self.coupling(alpha), _LARGEST_COUPLING)
-        if not len(before.location):
-            return Foresight(0.0, None)
-        longer = 1 / (1 - self._middle_rate(c, before))
-        gap = before.whiten((after.location - before.location)[None, :])[0]
-        move = self._move(before, after, longer)
-        gain = (1 - self.amount) * float(gap @ gap) + move.divergence
-        fall = gain * longer / (2 * self.n_features)
-        if move.further is None or not 0.0 < c < _LARGEST_RELAXED:
-            return Foresight(fall, None)
-        location = before.location + (after.location - before.location) / (1 - c)
-        return Foresight(fall, Normal(location, move.further))
-
-    def _middle_rate(self, c: float, theta: Normal) -> float:
-        """Return the middle of the parts of an error in the covariance that a plain step leaves."""
-        # The middle between the least and the largest eigenvalue of the law.
-        crowded = (1 + float(np.sqrt(self.crowding))) ** 2 / 2
-        rate = c * (1 + self.crowding if self.crowding < 1 else crowded)
-        if self.amount > 0.0:
-            # Weights follow m, whose mean is tr(R)/(1-λ) in place of D for R = I - λτV⁻¹, and V
-            # follows them by 1-λ.
-            size = len(theta.location)
-            part = 1 - self.amount * self.target * theta.precision_trace / size
-            rate = c * (1 + self.crowding) * part**2 / (1 - self.amount)
-        return min(rate, _LARGEST_COUPLING)
-
-    def _move(self, before: Normal, after: Normal, longer: float) -> Move:
-        """Return the step of the covariance, and the end of a longer one if that is worth it."""
-        # What noise adds to c in a crowd is not linear in the inverse covariance, nor in any other
-        # function of it. A short step may go straight on then, which takes a quarter of the time.
-        is_crowded = self.covariance == "full" and self.crowding >= 1
-        if self.amount > 0.0 or (is_crowded and longer < LONGEST_STRAIGHT):
-            move = move_straight(before, after, longer)
-            if self.amount > 0.0 or move.further is not None:
-                return move
-        return move_covariance(before, after.covariance, longer)
 
     # What is left open, and starts
 
