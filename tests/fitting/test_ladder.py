@@ -286,3 +286,16 @@ class TestSmallAndOdd:
         np.testing.assert_allclose(detector.location_, np.median(X, axis=0), rtol=0.1)
         with pytest.raises(AttributeError, match="the columns were bent"):
             _ = detector.covariance_
+
+
+def test_columns_in_two_units_beside_levels():
+    rng = np.random.default_rng(0)
+    weight = rng.normal(70, 10, 3000)  # more rows than the sample that finds the relation
+    table = pd.DataFrame(
+        {"sex": rng.integers(0, 2, 3000), "kg": weight, "lb": 2.2 * weight,
+         "cm": rng.normal(170, 9, 3000)}
+    )  # fmt: skip
+    table.loc[0, "cm"] = 300
+    detector = EOSDetector().fit(table)
+    assert detector.rung_ == "gaussian"
+    assert np.flatnonzero(detector.is_outlier_).tolist() == [0]

@@ -51,13 +51,14 @@ def test_errors_are_those_of_the_definition():
     """Against all distances, sorted, for whitened rows; no row is its own neighbour."""
     X = draw(n_rows=80)
     model, theta = complete(X, n_neighbours=5)
-    white = X @ model.whitening
+    white = model.metric(X)
     distances = np.sqrt(np.square(white[:, None] - white).sum(axis=2))
     np.fill_diagonal(distances, np.inf)
     nearest = np.argsort(distances, axis=1)[:, :5]
     mean = np.take_along_axis(distances, nearest, axis=1).mean(axis=1)
     logs = np.log(mean + 0.01)
-    expected = logs - 2 / 3 * logs[nearest].mean(axis=1)
+    remote = 2 * np.tanh(np.log1p(np.square(white).sum(axis=1) / X.shape[1]) / 4)
+    expected = logs - 2 / 3 * logs[nearest].mean(axis=1) + remote
     np.testing.assert_allclose(model.errors(X, theta), expected, rtol=1e-9)
 
 
@@ -94,10 +95,14 @@ def test_the_middle_of_a_ring_is_found(seed):
     assert not detector.promise_
 
 
-def test_a_sparse_region_is_no_outlier_as_such():
+def test_a_sparse_group_is_an_outlier_only_if_groups_are():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(0, 0.1, (900, 2)), rng.normal(8, 1.0, (100, 2))])
-    assert EOSDetector(model="local").fit(X).is_outlier_[900:].mean() < 0.1
+    kinds = EOSDetector(model="local", groups="kinds").fit(X)
+    assert kinds.is_outlier_[900:].mean() < 0.1
+    outliers = EOSDetector(model="local").fit(X)
+    assert outliers.is_outlier_[900:].mean() > 0.9
+    assert outliers.is_outlier_[:900].mean() < 0.01
 
 
 @pytest.mark.parametrize("n_rows", [3, 4, 12])
@@ -119,7 +124,7 @@ def test_dependent_columns_count_once():
     X = draw(n_rows=400, n_features=2)
     model, _ = complete(np.column_stack([X, X[:, 0]]))
     variances = np.linalg.eigvalsh(
-        np.cov(np.column_stack([X, X[:, 0]]) @ model.whitening, rowvar=False)
+        np.cov(model.metric(np.column_stack([X, X[:, 0]])), rowvar=False)
     )
     assert variances.max() < 1.3
 
@@ -129,6 +134,17 @@ def test_the_law_has_the_scale_of_the_upper_half():
     model, theta = complete(X)
     below = [np.mean(model.errors(X, theta) <= model.centre + z * model.spread) for z in (0, 0.8)]
     np.testing.assert_allclose(below, [0.5, 0.788], atol=0.03)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_group_of_wrong_rows_ranks_above_the_rows_of_a_ring(seed):
+    """Rows of a group are close to each other; what tells them apart is where they are."""
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0, 2 * np.pi, 1000)
+    X = np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, 0.05, (1000, 2))
+    X[:60] = rng.normal(4, 0.3, (60, 2))
+    scores = EOSDetector(model="local").fit(X).score_samples(X)
+    assert np.median(scores[:60]) < np.quantile(scores[60:], 0.02)
 
 
 def test_equal_rows_are_refused():

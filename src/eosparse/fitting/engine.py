@@ -117,10 +117,10 @@ def fit_model(
     sample = replace(take_sample(table, model.sample_size(table)), copies=copies)
     coordinates = choose_coordinates(sample) if is_scaled else seen_as
     view = coordinates or model.view
-    seen = replace(sample, values=view(sample.values))
+    seen = sample.seen_through(view, None if seen_as is None else seen_as.places)
     completed = model.complete(seen)
     rounding = find_rounding(seen) if completed.is_squared else -np.inf
-    rows, checkpoint, warming = table.prepare_with(view), None, None
+    rows, checkpoint, warming = seen.table, None, None
     if options.checkpoint is not None:
         checkpoint = _open_checkpoint(options.checkpoint, model, sample, options)
     n_warming = int(table.n_present * _WARMING_SHARE)

@@ -70,6 +70,10 @@ _COMBINATION_LEVEL = 0.01
 _ROWS_OF_TAILS = 2500
 # Groups that hold a larger share together are no mere mistakes.
 _LARGE_SHARE = 0.05
+# Of the rows that are flagged, so many just beyond the others are a tail; of a group, so many.
+_TAIL, _TAIL_OF_GROUP = 0.25, 0.5
+# Fewer rows in the tail of the law cannot tell a heavier tail from errors.
+_ROWS_OF_LAW = 100
 # Expectation-maximisation creeps where groups touch.
 _TOL_OF_GROUPS = 1e-11
 # Of the rows, those beyond bent margins.
@@ -195,12 +199,17 @@ class Ladder:
 
         Margins that leave out so many rows are margins of a part of the table.
         """
-        share = found.check.far / found.check.total
+        check = found.check
+        share = check.far / check.total
         if found.rung == "margins" and share > _MOST_BEYOND:
             return True
-        if found.promise or share <= _LARGE_SHARE:
+        if share <= _LARGE_SHARE:
             return False
-        return self._is_wide or not any(group.is_outlier for group in found.groups)
+        if check.tail < _ROWS_OF_LAW and _flags_tail(found):
+            return True
+        return not found.promise and (
+            self._is_wide or not any(group.is_outlier for group in found.groups)
+        )
 
     def fit(self, model: TableModel[Any, Any], is_scaled: bool) -> Climb:
         """Fit a model that was asked for, to all columns as numbers."""
@@ -325,7 +334,7 @@ class Ladder:
 
     @cached_property
     def _preparation(self) -> Preparation:
-        return Preparation(self.sample, self.columns)
+        return Preparation(self.sample, self.columns, self.groups_are_outliers)
 
     @property
     def _is_wide(self) -> bool:
@@ -337,6 +346,14 @@ class Ladder:
         """Whether a collapse is due to what was asked for, and not to the rows."""
         asked = self.options
         return asked.alpha != "auto" or (asked.efficiency or asked.perplexity) is not None
+
+
+def _flags_tail(found: Climb) -> bool:
+    """Whether rows that are flagged lie just beyond the others: no gross errors, and no group."""
+    check = found.check
+    in_groups = sum(group.share for group in found.groups if group.is_outlier)
+    is_grouped = in_groups * check.total > check.flagged / 2
+    return check.near > (_TAIL_OF_GROUP if is_grouped else _TAIL) * check.flagged
 
 
 _NAMES = {

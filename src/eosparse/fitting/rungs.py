@@ -18,6 +18,7 @@ from eosparse.inference import TailCheck
 from eosparse.models import (
     Fit,
     GaussianModel,
+    Metric,
     MixtureModel,
     NeighbourModel,
     TableModel,
@@ -119,6 +120,7 @@ class Preparation:
 
     sample: Sample
     columns: tuple[ColumnKind, ...]
+    groups_are_outliers: bool = True
 
     @property
     def _is_plain(self) -> bool:
@@ -164,7 +166,9 @@ class Preparation:
         return Prepared(MixtureModel(2), self._learn(), 2)
 
     def prepare_local(self) -> Prepared:
-        view = self._learn(bends=len(self.columns) <= _MOST_BENT, is_local=True)
+        plain = self._plain if self.groups_are_outliers else None  # which believes one group
+        believed = None if plain is None else plain.believed
+        view = self._learn(believed, bends=len(self.columns) <= _MOST_BENT, is_local=True)
         if not len(view.places):
             check_rows_differ(self.sample)
             kinds = ", ".join(f"{column.name!r} ({column.why})" for column in self.columns[:8])
@@ -172,7 +176,9 @@ class Preparation:
                 f"X has no column of numbers: {kinds}. Add one, or say which column holds numbers "
                 "with kinds={'name': 'levels'}."
             )
-        return Prepared(NeighbourModel(), view)
+        rows = view(self.sample.values)
+        metric = Metric.of_rows(rows if believed is None else rows[believed])
+        return Prepared(NeighbourModel(has_middle=self.groups_are_outliers, metric=metric), view)
 
     def _learn(self, believed: BoolArray | None = None, **given: Any) -> TableView:
         values, mass = self.sample.values, self.sample.mass
@@ -229,9 +235,14 @@ class Preparation:
 
     def _follow_turns(self) -> Iterator[_Seen | None]:
         yield self._take_turns(self._learn(bends=True, left_out=_LEFT_OUT))
-        plain = self._fit_sample(Prepared(GaussianModel(), self._learn()))
-        if plain is not None:
-            yield self._take_turns(self._learn(plain.believed, bends=True))
+        if self._plain is not None:
+            yield self._take_turns(self._learn(self._plain.believed, bends=True))
+
+    @cached_property
+    def _plain(self) -> _Seen | None:
+        """One Gaussian of the columns of numbers, as they are, if there are any."""
+        view = self._learn()
+        return self._fit_sample(Prepared(GaussianModel(), view)) if len(view.places) else None
 
     def _take_turns(self, view: TableView) -> _Seen | None:
         seen = None

@@ -23,6 +23,8 @@ from eosparse.core import FloatArray
 # P-values that count as the tail: up to this one, and down to this, or to this many times the level
 # of the flags.
 _TAIL, _FAR, _ABOVE_FLAGS = 0.2, 1e-4, 3.0
+# P-values of flagged rows that lie just beyond the tail: down to this part of where it ends.
+_NEAR = 1e-4
 # Standard errors that chance allows before a law is given up, and before it is no more promised.
 _CHANCE, _DOUBT = 3.0, 2.3
 # More rows in the tail by this factor, and a mean larger by this, do no harm.
@@ -71,6 +73,10 @@ class TailCheck:
         Mass of the rows with p-values above 0.8.
     low : float
         Where the tail ends.
+    flagged : float
+        Mass of the rows up to the level of the flags.
+    near : float
+        Mass of those among them that lie just beyond: outliers that are gross errors lie farther.
 
     Examples
     --------
@@ -87,6 +93,8 @@ class TailCheck:
     logs: float
     middle: float
     low: float = _FAR
+    flagged: float = 0.0
+    near: float = 0.0
 
     @classmethod
     def of(cls, p_values: FloatArray, mass: FloatArray, flagged_at: float = 0.0) -> TailCheck:
@@ -100,6 +108,8 @@ class TailCheck:
             logs=float(mass[in_tail] @ np.log(_TAIL / p_values[in_tail])),
             middle=float(mass[p_values > _MIDDLE].sum()),
             low=low,
+            flagged=float(mass[p_values <= flagged_at].sum()),
+            near=float(mass[(p_values <= flagged_at) & (p_values > _NEAR * low)].sum()),
         )
 
     def __add__(self, other: TailCheck) -> TailCheck:
@@ -110,6 +120,8 @@ class TailCheck:
             self.logs + other.logs,
             self.middle + other.middle,
             self.low,
+            self.flagged + other.flagged,
+            self.near + other.near,
         )
 
     @property

@@ -17,7 +17,7 @@ from eosparse.models.learner import FittedLearner, LearnerModel, NumberedRows
 from eosparse.models.lengths import spatial_median, squared_distances
 from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
 from eosparse.models.mixture import Mixture, MixtureModel
-from eosparse.models.neighbours import NeighbourModel, Neighbours
+from eosparse.models.neighbours import Metric, NeighbourModel, Neighbours
 from eosparse.models.normal import Normal, SingularFitError
 from eosparse.models.shrinkage import oas_shrinkage
 from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, sum_boxes
@@ -37,6 +37,7 @@ __all__ = [
     "LearnerModel",
     "Line",
     "LinearModel",
+    "Metric",
     "Mixture",
     "MixtureModel",
     "NeighbourModel",

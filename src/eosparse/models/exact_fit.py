@@ -88,7 +88,7 @@ def restrict(
 
 def _describe(span: Coordinates, sample: Sample, rows: BoolArray) -> str:
     """Say what is the same in some of the rows, and not in all."""
-    names, values = sample.table.columns, sample.values
+    names, values = sample.columns, sample.values
     if span.rank == 0:
         return "are equal"
     first = values[rows][0]

@@ -392,4 +392,4 @@ def _name_dependent_columns(model: GaussianModel, sample: Sample) -> str:
     _, vectors = np.linalg.eigh(np.cov(centre, rowvar=False).reshape(scaled.shape[1], -1))
     order = np.argsort(-np.abs(vectors[:, 0]), kind="stable")[:3]
     involved = [i for i in order if abs(vectors[i, 0]) > 0.1]
-    return ", ".join(repr(sample.table.columns[i]) for i in involved)
+    return ", ".join(repr(sample.columns[i]) for i in involved)

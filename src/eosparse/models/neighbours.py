@@ -1,17 +1,19 @@
 """Local distances: a row belongs if other rows are as close to it as they are to each other.
 
-    g(x, θ) = log r(x) - γ · mean of log r over the k rows nearest to x
+    g(x, θ) = log r(x) - γ · mean of log r over the k rows nearest to x + 2 (a - 1) / (a + 1)
 
-where r(x) is the mean distance from x to its k nearest rows. The second term is what is usual
-around there, so that sparse regions are not outliers as such. It asks for no shape of the bulk:
-groups, curves, heaps and ties are all neighbours.
+where r(x) is the mean distance from x to its k nearest rows, and a² = 1 + d²(x) / D with the
+distance d(x) from the middle of the bulk in D coordinates. The second term is what is usual around
+there, so that sparse regions are not outliers as such. The last one, close to log a and bounded,
+tells a group of wrong rows, which are close to each other, from groups nearer to the middle. No
+shape of the bulk is asked for: groups, curves, heaps and ties are all neighbours.
 
 θ are the rows that others are compared with: different rows of a sample, which keeps the cost
 linear in the rows of the table. A row that is itself among them is not compared with itself, so
 that training rows and new rows are judged alike; its own copies are its nearest rows, beside which
 other rows that occur many times count once.
-Distances are taken after the columns' correlation is taken out, shrunk a little, since ties make it
-singular.
+Distances are taken in the metric of rows that are believed: their correlation is taken out, shrunk
+a little, since ties make it singular.
 """
 
 from __future__ import annotations
@@ -39,6 +41,24 @@ _SHRINKAGE, _REACH = 0.05, 3.0
 _FEW_COLUMNS = 8
 # Numbers of a matrix of distances that fit the cache of a processor, about.
 _BLOCK_NUMBERS = 2**22
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The middle of the bulk, and the symmetric inverse root of its columns' correlation."""
+
+    middle: FloatArray
+    whitening: FloatArray
+
+    @classmethod
+    def of_rows(cls, rows: FloatArray) -> Metric:
+        """Learn the metric from rows that are believed."""
+        middle = np.median(rows, axis=0)
+        return cls(middle, _whiten_columns(rows - middle))
+
+    def __call__(self, block: FloatArray) -> FloatArray:
+        """Return rows in coordinates whose straight distances count."""
+        return np.asarray((block - self.middle) @ self.whitening)
 
 
 @dataclass(frozen=True)
@@ -72,8 +92,10 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     ----------
     n_neighbours : int
         k.
-    whitening : array of shape (n_features, n_features) or None
-        Symmetric inverse root of the columns' correlation; `complete` sets this and everything
+    has_middle : bool
+        Whether the distance from the middle counts; without it, groups are all alike.
+    metric : Metric or None
+        How distances are taken; None learns it from all rows. `complete` sets this and everything
         below.
     references : array of shape (n_references, n_features) or None
         Rows that others are compared with, whitened.
@@ -95,7 +117,8 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     """
 
     n_neighbours: int = 10
-    whitening: FloatArray | None = None
+    has_middle: bool = True
+    metric: Metric | None = None
     references: FloatArray | None = None
     counts: FloatArray | None = None
     centre: float = 0.0
@@ -104,15 +127,16 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     is_proven = True
 
     def errors(self, block: FloatArray, theta: Neighbours) -> FloatArray:
-        """Return how much farther away its neighbours are than is usual around there."""
-        distances, found = self._find(self._whiten(block), theta.rows, theta.counts)
-        errors: FloatArray = _log_mean(distances) - _LOCALITY * theta.usual[found].mean(axis=1)
-        return errors
+        """Return how much farther away its neighbours and the middle are than is usual."""
+        white = self._whiten(block)
+        distances, found = self._find(white, theta.rows, theta.counts)
+        ratio = _log_ratio(distances, theta.usual[found])
+        return ratio + _find_remoteness(white) if self.has_middle else ratio
 
     def _whiten(self, block: FloatArray) -> FloatArray:
-        if self.whitening is None:
+        if self.metric is None:
             raise ValueError("NeighbourModel needs its reference rows; EOSDetector sets them.")
-        return np.asarray(block @ self.whitening)
+        return self.metric(block)
 
     def _find(
         self, white: FloatArray, rows: FloatArray, counts: FloatArray
@@ -153,12 +177,12 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         # In a table of a few levels all rows occur often; only multiples are a table several times.
         if np.allclose(counts / sample.copies, np.round(counts / sample.copies)):
             counts = counts / sample.copies
-        whitening = _whiten_columns(rows)
+        metric = self.metric or Metric.of_rows(rows)
         model = replace(
             self,
             n_neighbours=max(min(self.n_neighbours, (len(rows) - 1) // 2), 1),
-            whitening=whitening,
-            references=rows @ whitening,
+            metric=metric,
+            references=metric(rows),
             counts=counts,
         )
         centre, spread = _fit_upper_half(model.errors(rows, model.start()))
@@ -187,10 +211,17 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         return UpperNormal(self.centre, self.spread)
 
     def deviations(self, block: FloatArray, theta: Neighbours, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
-        """Return the difference from the mean of the nearest rows, in each whitened column."""
+        """Return the difference, in each whitened column, from what a row is far away from.
+
+        That is the mean of the nearest rows, or the middle.
+        """
         white = self._whiten(block)
-        _, found = self._find(white, theta.rows, theta.counts)
-        return np.asarray(white - theta.rows[found].mean(axis=1))
+        distances, found = self._find(white, theta.rows, theta.counts)
+        from_nearest = np.asarray(white - theta.rows[found].mean(axis=1))
+        if not self.has_middle:
+            return from_nearest
+        is_lonely = _log_ratio(distances, theta.usual[found]) >= _find_remoteness(white)
+        return np.where(is_lonely[:, None], from_nearest, white)
 
 
 def _find_nearest(
@@ -225,6 +256,16 @@ def _search_all(white: FloatArray, rows: FloatArray, n_found: int) -> tuple[Floa
 
 def _log_mean(distances: FloatArray) -> FloatArray:
     return np.asarray(np.log(distances.mean(axis=1) + _TIE))
+
+
+def _log_ratio(distances: FloatArray, usual: FloatArray) -> FloatArray:
+    return np.asarray(_log_mean(distances) - _LOCALITY * usual.mean(axis=1))
+
+
+def _find_remoteness(white: FloatArray) -> FloatArray:
+    """Return how far rows lie from the middle: close to a logarithm, and at most 2."""
+    size = np.sqrt(1 + np.square(white).mean(axis=1))
+    return np.asarray(2 * (size - 1) / (size + 1))
 
 
 def _whiten_columns(rows: FloatArray) -> FloatArray:

@@ -143,7 +143,7 @@ def choose_coordinates(sample: Sample) -> Coordinates:
     if bad.any():
         column = int(np.flatnonzero(bad)[0])
         raise ValueError(
-            f"column {sample.table.columns[column]!r} has a spread of {scale[column]:.3g}, whose "
+            f"column {sample.columns[column]!r} has a spread of {scale[column]:.3g}, whose "
             "square does not fit a float. Multiply the column by a constant."
         )
     return Coordinates(values[middle], scale)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Sample:
     mass : array of shape (n_sampled,)
         Their prior weights.
     table : Table
-        The table that they come from.
+        The table that they come from, as the model sees it.
     n_rows : float
         Mass of all rows of the table.
     is_whole : bool
@@ -37,6 +38,8 @@ class Sample:
         How many times each row stands in the table, by its mass; at least one.
     stored : array of shape (n_sampled, n_columns) or None
         The rows as they are stored; None if the model sees them so.
+    places : array of int or None
+        The column of the table that each column of the values comes from; None if all do in order.
     """
 
     values: FloatArray
@@ -46,6 +49,20 @@ class Sample:
     is_whole: bool
     copies: float = 1.0
     stored: FloatArray | None = None
+    places: IntArray | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns of the values."""
+        names = self.table.columns
+        return list(names) if self.places is None else [names[i] for i in self.places]
+
+    def seen_through(
+        self, view: Callable[[FloatArray], FloatArray], places: IntArray | None = None
+    ) -> Sample:
+        """Return the rows, and the table that they come from, as a model sees them."""
+        table = self.table.prepare_with(view)
+        return replace(self, values=view(self.values), table=table, places=places)
 
     def find_precision(self) -> FloatArray:
         """Return the relative precision of each column, by the digits that its values have."""

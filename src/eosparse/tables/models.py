@@ -48,7 +48,7 @@ from eosparse.models import (
     Plane,
     SubspaceModel,
 )
-from eosparse.models.neighbours import Neighbours
+from eosparse.models.neighbours import Metric, Neighbours
 from eosparse.rows import (
     ColumnKind,
     Coordinates,
@@ -76,7 +76,7 @@ SAVED_CLASSES: tuple[type, ...] = (
     *(GaussianModel, Normal, SelfPull, ScaledF),
     *(ClusterModel, SubspaceModel, Plane, LinearModel, Line, NoPull, FittedGamma),
     *(MixtureModel, Mixture, MixtureLaw),
-    *(NeighbourModel, Neighbours, UpperNormal),
+    *(NeighbourModel, Neighbours, Metric, UpperNormal),
     *(TableView, Margins, Margin, margins.Line, margins.Power, margins.Tails),
     *(LevelEffects, LevelRanges),
     *(FrameReader, ColumnKind, Combinations, Combination, Promise, Group),
