@@ -299,3 +299,22 @@ def test_columns_in_two_units_beside_levels():
     detector = EOSDetector().fit(table)
     assert detector.rung_ == "gaussian"
     assert np.flatnonzero(detector.is_outlier_).tolist() == [0]
+
+
+def test_groups_are_found_beside_a_category_that_tells_nothing():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(draw_groups(rng, n_features=3), columns=["a", "b", "c"])
+    table["city"] = rng.choice(["x", "y", "z"], len(table))
+    detector = EOSDetector().fit(table)
+    assert detector.rung_ == "groups"
+    assert len(detector.groups_) == 2
+    assert detector.is_outlier_.mean() < 0.01
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tenth_of_a_small_table_is_not_flagged_for_a_tail(seed):
+    """A core of 90 % with a wider halo: the tail of the core alone looks right."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(250, 3)) * np.where(rng.random((250, 1)) < 0.15, 4, 1)
+    detector = EOSDetector().fit(X)
+    assert not (detector.is_outlier_.mean() > 0.05 and detector.promise_)

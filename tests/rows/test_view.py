@@ -94,14 +94,14 @@ def test_views_can_be_saved(people):
     np.testing.assert_array_equal(again(people), view(people))
 
 
-def test_a_sample_seen_through_a_view_keeps_names_and_table_together():
+def test_a_sample_look_through_a_view_keeps_names_and_table_together():
     rng = np.random.default_rng(0)
     sex = rng.integers(0, 2, 300).astype(float)
     X = np.column_stack([sex, rng.normal(size=(300, 2))])
     columns = recognise_kinds(X, np.ones(300), ["sex", "height", "weight"])
     view = learn_view(X, np.ones(300), columns)
     rows = MemoryRows(X, names=("sex", "height", "weight"))
-    seen = take_sample(rows, 50).seen_through(view, view.places)
+    seen = take_sample(rows, 50).look_through(view, view.places)
     assert seen.columns == ["height", "weight"]
     total = seen.table.fold(lambda block, _: block.sum(axis=0))
     np.testing.assert_allclose(total, view(X).sum(axis=0))

@@ -117,7 +117,7 @@ def fit_model(
     sample = replace(take_sample(table, model.sample_size(table)), copies=copies)
     coordinates = choose_coordinates(sample) if is_scaled else seen_as
     view = coordinates or model.view
-    seen = sample.seen_through(view, None if seen_as is None else seen_as.places)
+    seen = sample.look_through(view, None if seen_as is None else seen_as.places)
     completed = model.complete(seen)
     rounding = find_rounding(seen) if completed.is_squared else -np.inf
     rows, checkpoint, warming = seen.table, None, None

@@ -2,19 +2,24 @@
 
 Indicators of levels are tied in most rows, which makes a robust covariance singular and every rare
 level an outlier. Instead, the median of each level is subtracted from the numbers. With several
-columns of levels this is Tukey's median polish.
+columns of levels this is Tukey's median polish. Levels whose medians differ by chance have no
+effect: where a column of numbers has two peaks, the medians of levels jump from one to the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import chdtrc
 
 from eosparse.core import BoolArray, FloatArray, IntArray, weighted_quantiles
 
 # The median of fewer rows is too noisy to be subtracted.
 _FEWEST_ROWS = 10
+# Level of the test whether medians of levels differ.
+_BY_CHANCE = 0.001
 # With several columns of levels, a second sweep of the median polish corrects the first.
 _SWEEPS = 2
 # Levels of this share of the rows at either end may be strays; what lies this many ranges beyond
@@ -108,27 +113,45 @@ def learn_effects(z: FloatArray, level_codes: FloatArray, mass: FloatArray) -> L
     found = [_find_levels(codes, mass) for codes in level_codes.T]
     steps = [np.zeros((len(levels), z.shape[1])) for levels in found]
     left = z - _compute_median(np.asarray(z, dtype=np.float64), mass)
+    rows_of = [
+        [np.flatnonzero(codes == level) for level in levels]
+        for codes, levels in zip(level_codes.T, found, strict=True)
+    ]
+    differ: dict[int, BoolArray] = {}
     for _ in range(_SWEEPS if len(found) > 1 else 1):
-        for codes, levels, step in zip(level_codes.T, found, steps, strict=True):
-            step += _sweep(left, codes, levels, mass)
+        for place, (rows, step) in enumerate(zip(rows_of, steps, strict=True)):
+            if place not in differ:
+                differ[place] = _test_medians(left, rows, mass)
+            step += _sweep(left, rows, differ[place], mass)
     return LevelEffects(tuple(found), tuple(steps))
 
 
 def _find_levels(codes: FloatArray, mass: FloatArray) -> FloatArray:
     """Return the levels with enough rows, in rising order."""
     levels, places = np.unique(codes, return_inverse=True)
-    has_enough = np.bincount(places, mass, minlength=len(levels)) >= _FEWEST_ROWS
+    has_enough = np.bincount(places, mass, minlength=len(levels)) >= _FEWEST_ROWS * (1 - 1e-9)
     return np.asarray(levels[has_enough], dtype=np.float64)
 
 
-def _sweep(left: FloatArray, codes: FloatArray, levels: FloatArray, mass: FloatArray) -> FloatArray:
+def _sweep(
+    left: FloatArray, rows_of: Sequence[IntArray], differ: BoolArray, mass: FloatArray
+) -> FloatArray:
     """Subtract the median of each level's rows in place, and return these medians."""
-    steps = np.zeros((len(levels), left.shape[1]))
-    for place, level in enumerate(levels):
-        rows = np.flatnonzero(codes == level)
-        steps[place] = _compute_median(left[rows], mass[rows])
+    steps = np.zeros((len(rows_of), left.shape[1]))
+    for place, rows in enumerate(rows_of):
+        steps[place] = np.where(differ, _compute_median(left[rows], mass[rows]), 0.0)
         left[rows] -= steps[place]
     return steps
+
+
+def _test_medians(left: FloatArray, rows_of: Sequence[IntArray], mass: FloatArray) -> BoolArray:
+    """Whether the medians of levels differ more than by chance, for each column.
+
+    Mood's test: of each level, about half of the rows lie above the median of all.
+    """
+    signs = np.sign(left - _compute_median(left, mass))
+    sums = [np.square(mass[rows] @ signs[rows]) / mass[rows].sum() for rows in rows_of]
+    return np.asarray(chdtrc(max(len(sums) - 1, 1), np.sum(sums, axis=0)) < _BY_CHANCE)
 
 
 def _compute_median(values: FloatArray, mass: FloatArray) -> FloatArray:

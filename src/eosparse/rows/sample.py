@@ -57,7 +57,7 @@ class Sample:
         names = self.table.columns
         return list(names) if self.places is None else [names[i] for i in self.places]
 
-    def seen_through(
+    def look_through(
         self, view: Callable[[FloatArray], FloatArray], places: IntArray | None = None
     ) -> Sample:
         """Return the rows, and the table that they come from, as a model sees them."""
