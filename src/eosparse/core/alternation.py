@@ -136,8 +136,6 @@ class Result(Generic[Theta]):
         The effective number of rows by entropy.
     last : Theta
         The last θ visited, whatever the status. Use `theta` for an answer.
-    ahead : Theta
-        The θ to visit next, closer to the end by one step; `last` if there is none.
     """
 
     status: Status
@@ -147,7 +145,6 @@ class Result(Generic[Theta]):
     effective_size: float
     perplexity: float
     last: Theta
-    ahead: Theta
 
     @property
     def theta(self) -> Theta:
@@ -246,7 +243,6 @@ def alternate(
         effective_size=np.nan if summary is None else summary.kish_size,
         perplexity=np.nan if summary is None else summary.perplexity,
         last=state.theta if state.reached is None else state.reached,
-        ahead=state.theta,
     )
 
 

@@ -102,15 +102,15 @@ def centred_moments(centred: FloatArray, weights: FloatArray, *, diagonal: bool)
     """Return the moments of rows from which a point close to their mean has been subtracted.
 
     The rows may be overwritten. None if that point is so far from the mean that digits would be
-    lost. Products of rows in single precision are made in single precision.
+    lost.
     """
     mass = float(weights.sum())
     counted = weights > _NEGLIGIBLE * weights.max()
     if np.count_nonzero(counted) < _WORTH_A_COPY * len(weights):
         centred, weights = centred[counted], weights[counted]
-    share = (weights / mass).astype(centred.dtype, copy=False)
-    gap = (share @ centred).astype(np.float64, copy=False)
-    around = _scatter(centred, share, diagonal=diagonal).astype(np.float64, copy=False)
+    share = weights / mass
+    gap = share @ centred
+    around = _scatter(centred, share, diagonal=diagonal)
     if has_lost_digits(gap, around if diagonal else np.diag(around)):
         return None
     return Moments(mass, gap, around - (gap * gap if diagonal else np.outer(gap, gap)))

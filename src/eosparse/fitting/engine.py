@@ -23,7 +23,6 @@ from eosparse.core import (
     DegenerateDataWarning,
     Iteration,
     Result,
-    State,
     Status,
     alternate,
     warn_caller,
@@ -60,9 +59,6 @@ _LEAST_WARMING = 2
 _MOST_WARMING_NUMBERS = 2**22
 # The solution for all rows differs by more than this tolerance, so more passes would be wasted.
 _WARMING_TOL, _WARMING_PASSES = 1e-6, 60
-# Passes of few digits end where the objective is about to fall by less than this part of it: just
-# above its rounding in single precision. Two passes are then left to those of all digits.
-_COARSE_TOL, _LAST_PASSES = 2e-10, 2
 # The α of a given perplexity is at most this many times the proposed one.
 _FARTHEST_ALPHA = 1e5
 # A root search that ends farther from the perplexity than this, relatively, ended at a jump.
@@ -183,25 +179,21 @@ class _FitProblem:
             callbacks = (self.checkpoint.save_to(name), *callbacks)
             state = self.checkpoint.load(name, theta)
             guard = guard if state is None else self.checkpoint.name_changed_rows()
-        callback = _call_all(callbacks)
+        start: Any = theta if state is None else state
         if state is None and self.warming is not None and attempt.begin is None:
-            theta = self.warm_up(attempt, theta)
-        if state is None:
-            state = self.approach(attempt, theta, callback)
-        is_stopped = state.status is Status.INTERRUPTED
+            start = self.warm_up(attempt, theta)
         with guard:
             result = alternate(
                 model,
                 self.rows,
                 alpha,
-                replace(state, status=None),
+                start,
                 tol=options.tol,
-                # What was reached with few digits is visited once with all of them.
-                max_iter=state.n_iter + 1 if is_stopped else options.max_iter,
-                callback=None if is_stopped else callback,
+                max_iter=options.max_iter,
+                callback=_call_all(callbacks) if callbacks else None,
             )
         _ = result.theta  # raises, with the reason and the remedy, if it collapsed
-        return replace(result, status=Status.INTERRUPTED) if is_stopped else result
+        return result
 
     def weigh_start(self) -> Table:
         """Return the rows with the weights from which to start: equal, random or given ones."""
@@ -224,28 +216,6 @@ class _FitProblem:
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return theta if result.status is Status.COLLAPSED else result.theta
-
-    def approach(self, attempt: Attempt[Any], theta: Any, callback: Callback) -> State[Any]:
-        """Come close to the end in passes that take less time and have fewer digits."""
-        coarse, tol = attempt.model.coarsen(self.rows), self.options.tol
-        max_iter = self.options.max_iter - _LAST_PASSES
-        if coarse is None or tol >= _COARSE_TOL or max_iter < 1 or np.isinf(attempt.alpha):
-            return State(theta)
-        told = _CoarseCallback(callback, tol / _COARSE_TOL)
-        result = alternate(
-            coarse,
-            self.rows,
-            attempt.alpha,
-            theta,
-            tol=_COARSE_TOL,
-            max_iter=max_iter,
-            callback=told,
-        )
-        if result.status is Status.COLLAPSED:
-            return State(theta, n_iter=result.n_iter)
-        if told.is_stopped or result.status is Status.INTERRUPTED:
-            return State(result.last, n_iter=result.n_iter, status=Status.INTERRUPTED)
-        return State(result.ahead, n_iter=result.n_iter)
 
     def fit_perplexity(
         self, attempt: Attempt[Any], perplexity: float
@@ -307,34 +277,6 @@ def _call_all(callbacks: tuple[Callback, ...]) -> Callback:
         return any(stops)
 
     return callback
-
-
-@dataclass
-class _CoarseCallback:
-    """Tells a callback about passes with few digits, and remembers whether it wants to stop.
-
-    Attributes
-    ----------
-    callback : Callback
-        The callback.
-    part : float
-        The fall at which passes of all digits end, as a part of that at which these do.
-    is_stopped : bool
-        Whether the callback has returned True, perhaps after the last of these passes.
-    """
-
-    callback: Callback
-    part: float
-    is_stopped: bool = False
-
-    def __call__(self, iteration: Iteration[Any]) -> bool:
-        # An objective of few digits is no measure for those that follow, and no pass is the last.
-        resume = State(iteration.theta, n_iter=iteration.number)
-        if iteration.resume is not None:
-            resume = replace(iteration.resume, objective_history=(), plain=None)
-        seen = replace(iteration, target=self.part * iteration.target, resume=resume)
-        self.is_stopped = bool(self.callback(seen))
-        return self.is_stopped
 
 
 def _warn_if_determined(result: Result[Any], n_determining: int) -> None:

@@ -198,13 +198,6 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         """Whether no part of θ rests on too few rows; asked where no θ is full."""
         return True
 
-    def coarsen(self, rows: Table) -> ErrorModel[FloatArray, Theta, Stats] | None:  # noqa: ARG002  # for subclasses
-        """Return the same model with faster passes that have fewer digits, for all but the last.
-
-        None, the default, if there is no such model, or these rows would not gain by it.
-        """
-        return None
-
     # Reading a fit
 
     def distances(self, block: FloatArray, theta: Theta) -> FloatArray:

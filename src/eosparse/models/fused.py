@@ -24,12 +24,7 @@ _FEWEST_ROWS = 2048
 def is_large(values: FloatArray) -> bool:
     """Whether a block is large and narrow enough for compiled code, and Numba is installed."""
     n_rows, n_columns = values.shape
-    return n_rows >= _FEWEST_ROWS and is_narrow(n_columns) and _load_kernels() is not None
-
-
-def is_narrow(n_columns: int) -> bool:
-    """Whether columns are few enough for compiled code to be faster than BLAS."""
-    return n_columns <= _MOST_COLUMNS
+    return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and _load_kernels() is not None
 
 
 def pad(matrix: FloatArray) -> FloatArray:

@@ -44,7 +44,6 @@ from eosparse.models.exact_fit import restrict
 from eosparse.models.gaussian_foresight import foresee_gaussian
 from eosparse.models.gaussian_law import find_gaussian_law, is_law_known, part_in_span
 from eosparse.models.gaussian_search import propose_attempts
-from eosparse.models.gaussian_single import SingleGaussian
 from eosparse.models.normal import (
     RANK_TOLERANCE,
     Normal,
@@ -333,20 +332,6 @@ class GaussianModel(TableModel[Normal, Moments]):
         """Return an α with almost equal weights, and one just above the collapse onto a point."""
         lowest = self.alpha(1.0)
         return 200 * lowest, 1.02 * lowest
-
-    def coarsen(self, rows: Table) -> SingleGaussian | None:
-        """Return the model in single precision, if rows in memory have many columns.
-
-        Compiled code serves fewer columns; reading rows takes longer than two precisions differ;
-        and a shrunk covariance needs two or three passes only.
-        """
-        is_plain = self.coordinates is not None and self.coordinates.basis is None
-        if self.covariance != "full" or self.amount > 0.0 or not is_plain:
-            return None
-        if not rows.is_in_memory or fused.is_narrow(rows.n_features):
-            return None
-        assert self.coordinates is not None
-        return SingleGaussian(self, self.coordinates)
 
     # Reading a fit
 

@@ -88,17 +88,12 @@ class Normal:
         return _sum_of_squared_products(self.inverse_factor)
 
     @cached_property
-    def reciprocal_condition(self) -> float:
-        """One over the condition of the factor of a matrix."""
-        if self.factor.ndim == 1 or not self.factor.size:
-            return 1.0
-        reciprocal, _ = lapack.dtrcon(self.factor, uplo="L")
-        return float(reciprocal)
-
-    @property
     def is_well_conditioned(self) -> bool:
         """Whether a product with the inverse of the factor is as good as a substitution."""
-        return self.reciprocal_condition > 1e-4
+        if self.factor.ndim == 1 or not self.factor.size:
+            return True
+        reciprocal, _ = lapack.dtrcon(self.factor, uplo="L")
+        return bool(reciprocal > 1e-4)
 
     def whiten(self, centred: FloatArray) -> FloatArray:
         """Return coordinates in which the covariance is the identity.
@@ -190,7 +185,7 @@ def times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
     size = len(lower)
     if size < 2 * _STRIP:
         return (lower @ rows.T).T
-    product = np.empty((size, len(rows)), dtype=rows.dtype)
+    product = np.empty((size, len(rows)))
     for begin, end in _strips(size):
         np.matmul(lower[begin:end, :end], rows.T[:end], out=product[begin:end])
     return product.T
