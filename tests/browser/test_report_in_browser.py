@@ -79,15 +79,18 @@ def report_of(frame, folder, *arguments):
     return out
 
 
-@pytest.fixture(scope="module")
-def frame():
+def draw_frame(n):
     rng = np.random.default_rng(0)
-    n = 400
     frame = pd.DataFrame({"patient": [f"P{i:04d}" for i in range(n)]})
     frame["height"] = rng.normal(170, 9, n).round(1)
     frame["weight"] = (frame["height"] - 100 + rng.normal(0, 7, n)).round(1)
     frame.loc[[5, 77, 200], "weight"] = [700.0, 5.0, 300.0]
     return frame
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return draw_frame(400)
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +107,7 @@ def test_it_opens_from_disk_without_requests_or_errors(opened, report):
     watched = opened(report)
     assert watched.page.locator("h1").inner_text() == "Outliers in table.csv"
     assert watched.page.locator("#rows tbody tr").count() == 3
+    assert "distance" in watched.page.locator("#rows th").all_inner_texts()
     assert watched.is_quiet()
 
 
@@ -237,9 +241,9 @@ def is_drawn(page, name):
     return page.evaluate(colours, name) > 2
 
 
-def test_bent_columns_are_drawn(opened, frame, tmp_path):
+def test_bent_columns_are_drawn(opened, tmp_path):
     rng = np.random.default_rng(1)
-    skewed = frame.assign(income=np.exp(rng.normal(size=len(frame))).round(4))
+    skewed = draw_frame(1000).assign(income=np.exp(rng.normal(size=1000)).round(4))
     watched = opened(report_of(skewed, tmp_path, "detect"))
     page = watched.page
     assert page.locator("canvas.margin").count() == 1
@@ -262,6 +266,7 @@ def test_a_report_of_local_distances(opened, frame, tmp_path):
     page.locator("#map").focus()
     page.keyboard.press("ArrowRight")
     assert "surprise" in page.locator("#tip").inner_text()
+    assert "distance" not in page.locator("#rows th").all_inner_texts()  # it is no scale here
     assert watched.is_quiet()
 
 

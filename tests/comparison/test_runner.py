@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,6 +39,19 @@ def run(store, grids, plan=PLAN, **options):
     with store.open({"version": 1}):
         run_grids(grids, plan, store, Workers(2), **options)
     return store.read_units()
+
+
+@pytest.fixture(scope="module")
+def finished_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    run(Store(folder / "out"), [grid(folder)])
+    return folder / "out"
+
+
+@pytest.fixture
+def finished(finished_folder, tmp_path):
+    """The store of a finished run, to read and to spoil."""
+    return Store(shutil.copytree(finished_folder, tmp_path / "finished"))
 
 
 def test_every_unit_is_run_and_kept_once(store, tmp_path):
@@ -172,13 +186,12 @@ def test_workers_end_when_only_the_parent_is_killed(tmp_path):
     assert alive == []
 
 
-def test_a_damaged_line_is_named(store, tmp_path):
-    run(store, [grid(tmp_path)])
-    path = store.folder / "units.jsonl"
+def test_a_damaged_line_is_named(finished):
+    path = finished.folder / "units.jsonl"
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], lines[1][:20], *lines[2:]]) + "\n")
     with pytest.raises(StoreError, match=r"Line 2 of .* is damaged"):
-        store.read_units()
+        finished.read_units()
 
 
 def test_two_runs_do_not_share_a_folder(store):
@@ -191,32 +204,32 @@ def test_two_runs_do_not_share_a_folder(store):
         pass
 
 
-def test_units_of_another_version_are_refused(store, tmp_path):
-    rows = run(store, [grid(tmp_path)])
+def test_units_of_another_version_are_refused(finished):
+    rows = finished.read_units()
     with (
         pytest.raises(StoreError, match="version=1; this run has version=2"),
-        store.open({"version": 2}),
+        finished.open({"version": 2}),
     ):
         pass
-    assert store.read_units() == rows
-    with store.open({"version": 2}, fresh=True):
-        assert store.read_units() == []
+    assert finished.read_units() == rows != []
+    with finished.open({"version": 2}, fresh=True):
+        assert finished.read_units() == []
 
 
-def test_the_units_of_some_grids_can_be_forgotten(store, tmp_path):
-    rows = run(store, [grid(tmp_path)])
-    other = rows[0] | {"grid": "other"}
-    store.append(other)
-    with store.open({"version": 1}, forget=lambda row: row["grid"] == "g"):
-        assert store.read_units() == [other]
+def test_the_units_of_some_grids_can_be_forgotten(finished):
+    other = finished.read_units()[0] | {"grid": "other"}
+    finished.append(other)
+    with finished.open({"version": 1}, forget=lambda row: row["grid"] == "g"):
+        assert finished.read_units() == [other]
     with (
         pytest.raises(StoreError, match="this run has version=2"),
-        store.open({"version": 2}, forget=lambda row: row["grid"] == "g"),
+        finished.open({"version": 2}, forget=lambda row: row["grid"] == "g"),
     ):
         pass
 
 
-def test_lines_are_json(store, tmp_path):
-    run(store, [grid(tmp_path)])
-    for line in (store.folder / "units.jsonl").read_text().splitlines():
+def test_lines_are_json(finished):
+    lines = (finished.folder / "units.jsonl").read_text().splitlines()
+    assert len(lines) == 6
+    for line in lines:
         assert {"grid", "setting", "method", "repetition", "status"} <= set(json.loads(line))

@@ -18,6 +18,8 @@ from eosparse import (
 from eosparse.models import GaussianModel
 
 
+# A thousand checks of the same lines: counting these takes as long as the checks.
+@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
     [

@@ -92,11 +92,12 @@ def test_order_of_rows_changes_nothing(fitted, spoilt):
     np.testing.assert_allclose(shuffled.weights_, fitted.weights_[order], rtol=1e-5, atol=1e-10)
 
 
+@pytest.mark.no_cover  # many fits of the same lines
 @pytest.mark.parametrize("shape", [(20, 2), (100, 5), (200, 20), (500, 50)])
 def test_clean_rows_are_flagged_at_the_level(shape):
     """A quick form of the benchmark: 1 % of clean rows, seen or new, at level .01."""
     n, d = shape
-    repetitions = max(30, 20_000 // n)
+    repetitions = max(25, 10_000 // n)
     seen, new = [], []
     for seed in range(repetitions):
         X = np.random.default_rng([seed, n]).normal(size=(2 * n, d))
@@ -108,13 +109,14 @@ def test_clean_rows_are_flagged_at_the_level(shape):
     assert abs(np.mean(new) - 0.01) < 0.003 + noise
 
 
+@pytest.mark.no_cover  # many fits of the same lines
 def test_false_discoveries_keep_their_promise():
     false = []
-    for seed in range(60):
+    for seed in range(40):
         X, is_outlier = make_contaminated(500, 5, 0.1, random_state=seed)
         flagged = EOSDetector(fdr=0.1).fit(X).is_outlier_
         false.append((flagged & ~is_outlier).sum() / max(flagged.sum(), 1))
-    assert np.mean(false) < 0.1 + 2 * np.std(false) / np.sqrt(60)
+    assert np.mean(false) < 0.1 + 2 * np.std(false) / np.sqrt(40)
     assert np.mean(false) > 0.03
 
 

@@ -1,6 +1,7 @@
 """The ladder: which model of the bulk is taken, and what it must not depend on."""
 
 import pickle
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -40,7 +41,7 @@ def draw_heap(rng):
 
 BULKS = {
     "Gaussian": ("gaussian", lambda rng: rng.normal(size=(1500, 5)) @ rng.normal(size=(5, 5))),
-    "log-normal": ("margins", lambda rng: np.exp(rng.normal(size=(3000, 6)))),
+    "log-normal": ("margins", lambda rng: np.exp(rng.normal(size=(1500, 4)))),
     "exponential": ("margins", lambda rng: rng.exponential(size=(1500, 4))),
     "gamma": ("margins", lambda rng: rng.gamma(2.0, size=(1500, 4))),
     "t5 copula": ("margins", draw_t5_copula),
@@ -66,12 +67,18 @@ def draw_small(rung, seed=0):
     return X
 
 
+@cache
+def fit_small(rung):
+    """A detector of the small table of a rung, which no test may change."""
+    return EOSDetector().fit(draw_small(rung))
+
+
 @pytest.fixture(params=RUNGS)
 def rung(request):
     return request.param
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("bulk", BULKS)
 def test_each_bulk_finds_its_rung_and_clean_rows_are_left_alone(bulk, seed):
     rung, draw = BULKS[bulk]
@@ -95,13 +102,11 @@ def test_gross_errors_are_found_in_each_bulk(bulk):
     assert np.delete(detector.is_outlier_, wrong).mean() < 0.005
 
 
-@pytest.mark.parametrize("times", [2, 4])
-def test_a_table_several_times_over_flags_the_same_rows(rung, times):
-    X = draw_small(rung)
-    once = EOSDetector().fit(X)
+def test_a_table_several_times_over_flags_the_same_rows(rung):
+    X, once = draw_small(rung), fit_small(rung)
     assert once.rung_ == rung
-    over = EOSDetector().fit(np.tile(X, (times, 1)))
-    weighted = EOSDetector().fit(X, sample_weight=np.full(len(X), float(times)))
+    over = EOSDetector().fit(np.tile(X, (3, 1)))
+    weighted = EOSDetector().fit(X, sample_weight=np.full(len(X), 3.0))
     for other in (over, weighted):
         assert other.rung_ == rung
         np.testing.assert_array_equal(other.is_outlier_[: len(X)], once.is_outlier_)
@@ -117,8 +122,8 @@ def test_a_weight_counts_as_copies(rung):
 
 
 def test_every_storage_gives_the_same_answer(rung, storage):
-    X = draw_small(rung)
-    here, rows = EOSDetector().fit(X), storage(X)
+    X, here = draw_small(rung), fit_small(rung)
+    rows = storage(X)
     there = EOSDetector().fit(rows)
     assert there.rung_ == here.rung_ == rung
     assert [column.kind for column in there.columns_] == [column.kind for column in here.columns_]
@@ -131,7 +136,7 @@ def test_every_storage_gives_the_same_answer(rung, storage):
 def test_the_order_of_the_rows_does_not_matter(rung):
     X = draw_small(rung)
     order = np.random.default_rng(2).permutation(len(X))
-    here, there = EOSDetector().fit(X), EOSDetector().fit(X[order])
+    here, there = fit_small(rung), EOSDetector().fit(X[order])
     assert there.rung_ == rung
     np.testing.assert_array_equal(there.is_outlier_, here.is_outlier_[order])
     np.testing.assert_allclose(there.p_values_, here.p_values_[order], rtol=1e-3, atol=1e-6)
@@ -139,7 +144,7 @@ def test_the_order_of_the_rows_does_not_matter(rung):
 
 def test_units_do_not_matter(rung):
     X = draw_small(rung)
-    here = EOSDetector().fit(X)
+    here = fit_small(rung)
     there = EOSDetector().fit(X * [1000.0, 0.001, 25.4] + [0.0, 32.0, 0.0])
     assert there.rung_ == rung
     np.testing.assert_array_equal(there.is_outlier_, here.is_outlier_)

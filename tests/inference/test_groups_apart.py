@@ -61,3 +61,8 @@ def test_many_and_enormous_rows_are_no_trouble():
 def test_a_group_says_where_it_is():
     group = Group(1200, 0.04, np.zeros(2), ("height", "age"))
     assert str(group) == "1,200 rows (4.0%) sit apart as a group, by 'height' and 'age'"
+
+
+def test_a_group_of_good_rows_does_not_sit_apart():
+    group = Group(1200, 0.4, np.zeros(2), ("height",), is_outlier=False)
+    assert str(group) == "1,200 rows (40.0%) form a group of good rows, by 'height'"

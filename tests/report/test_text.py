@@ -138,10 +138,20 @@ def test_groups_are_sentences_with_a_remedy():
     )
     kind = replace(apart, is_outlier=False, columns=("born", "x0"))
     assert format_group(kind) == (
-        "A group of 600 rows (30.0%) is near born = 1990-01-31 and x0 = 9.125."
+        "600 rows (30.0%) form a group of good rows near born = 1990-01-31 and x0 = 9.125."
     )
     # By categories alone: they have no middle.
     assert "sit apart as a group, by 'sex'" in format_group(replace(apart, columns=("sex",)))
+    assert format_group(replace(kind, columns=("sex",))).endswith("group of good rows, by 'sex'.")
+
+
+def test_the_remedy_for_groups_is_one_that_the_command_heeds():
+    """A model that was asked for is fitted, whatever groups are."""
+    apart = (GroupSummary(600, 0.3, True, ("x0",), {}),)
+    climbed = replace(DETECTION, groups=apart)
+    asked = replace(climbed, model=replace(DETECTION.model, rung=None))
+    assert "wrong, use --groups kinds." in " ".join(format_details(climbed))
+    assert "wrong, use --model auto --groups kinds." in " ".join(format_details(asked))
 
 
 def test_kinds_of_columns_are_told():

@@ -25,7 +25,7 @@ _MOST_ROWS = 1500
 
 @dataclass(frozen=True)
 class Group:
-    """A group of rows that sits apart from the others.
+    """A group of rows: good ones, or outliers that sit apart together.
 
     Attributes
     ----------
@@ -49,7 +49,8 @@ class Group:
 
     def __str__(self) -> str:
         named = " and ".join(repr(name) for name in self.columns)
-        return f"{self.n_rows:,} rows ({self.share:.1%}) sit apart as a group, by {named}"
+        what = "sit apart as a group" if self.is_outlier else "form a group of good rows"
+        return f"{self.n_rows:,} rows ({self.share:.1%}) {what}, by {named}"
 
 
 def find_groups_apart(deviations: FloatArray, n_rows: float, dimension: float) -> list[IntArray]:

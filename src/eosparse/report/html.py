@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eosparse.report.json import render_json
-from eosparse.report.text import format_headline, format_middle, format_quality
+from eosparse.report.text import format_centre, format_headline, format_quality, name_kinds_options
 from eosparse.rows.whole_file import write_text
 from eosparse.tables.columns import PLAIN_NUMBERS, Column, Role
 from eosparse.tables.outlier_map import OutlierMap
@@ -82,7 +82,10 @@ def write_detection_report(
         outlier_map = replace(outlier_map, margins=[])
         summary = replace(summary, groups=tuple(replace(g, centre={}) for g in summary.groups))
     extra = {"model": summary.model, "map": outlier_map}
-    context = extra | {"groups": [(group, _format_centre(group)) for group in summary.groups]}
+    context = extra | {
+        "groups": [(group, _format_centre(group)) for group in summary.groups],
+        "kinds_options": name_kinds_options(summary.model),
+    }
     write_text(path, _render("detection.html.j2", title, summary, frame, embed, extra, context))
 
 
@@ -90,7 +93,7 @@ def _format_centre(group: GroupSummary) -> str:
     """Return the middle of a group in a few columns, the most telling first."""
     names = [name for name in group.columns if name in group.centre]
     names += [name for name in group.centre if name not in names]
-    shown = [f"{name} {format_middle(group.centre[name])}" for name in names[:_MOST_CENTRES]]
+    shown = format_centre(group, names[:_MOST_CENTRES])
     return ", ".join(shown) + (", …" if len(names) > _MOST_CENTRES else "")
 
 

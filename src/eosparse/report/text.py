@@ -80,7 +80,8 @@ def format_details(summary: Summary) -> list[str]:
         lines = [_format_noise_rates(summary.noise_rates), format_quality(summary.quality)]
         use_of_categories = "Used as categories"
     else:
-        lines = [summary.model.reason, *map(format_group, summary.groups)]
+        options = name_kinds_options(summary.model)
+        lines = [summary.model.reason, *(format_group(g, options) for g in summary.groups)]
         lines.append(format_model(summary.model))
         use_of_categories = "Compared within categories"
     groups = {
@@ -103,27 +104,28 @@ def _show_kind(column: Column) -> Column:
     return replace(column, why=f"{column.kind}: {column.kind_why}")
 
 
-def format_group(group: GroupSummary) -> str:
+def format_group(group: GroupSummary, options: str = "--groups kinds") -> str:
     """Return a sentence on a group of rows, and what to do if it is taken for something else."""
-    near = " and ".join(
-        f"{name} = {format_middle(group.centre[name])}"
-        for name in group.columns
-        if name in group.centre
-    )
-    rows = f"{group.n_rows:,} rows ({group.share:.1%})"
-    if not group.is_outlier:
-        return f"A group of {rows} is near {near}."
+    near = " and ".join(format_centre(group, group.columns))
     by = " and ".join(repr(name) for name in group.columns)
-    place = f" near {near}" if near else ""
+    rows, place = f"{group.n_rows:,} rows ({group.share:.1%})", f" near {near}" if near else ""
+    if not group.is_outlier:
+        return f"{rows} form a group of good rows{place or f', by {by}'}."
     return (
         f"{rows} sit apart as a group{place}, by {by}. If they are a kind of their own and not "
-        "wrong, use --groups kinds."
+        f"wrong, use {options}."
     )
 
 
-def format_middle(value: float | str) -> str:
-    """Return the middle of a group in one column: a number, or a date that is text already."""
-    return value if isinstance(value, str) else f"{value:.4g}"
+def name_kinds_options(model: ModelSummary) -> str:
+    """Return the options that make groups kinds; a model that was asked for has none."""
+    return "--groups kinds" if model.rung else "--model auto --groups kinds"
+
+
+def format_centre(group: GroupSummary, names: Sequence[str]) -> list[str]:
+    """Return the middle of a group in some columns: numbers, and dates that are text already."""
+    middles = ((name, group.centre[name]) for name in names if name in group.centre)
+    return [f"{name} = {v if isinstance(v, str) else f'{v:.4g}'}" for name, v in middles]
 
 
 def _format_columns(columns: Sequence[Column], max_columns: int = 10) -> str:

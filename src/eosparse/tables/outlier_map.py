@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.base import clone
 
 from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.estimators.distances import Distances
+from eosparse.fitting.alpha_path import AlphaPath, follow_path
+from eosparse.fitting.judge import Rule
+from eosparse.fitting.table_input import open_training
 from eosparse.rows import spread_out
 from eosparse.tables.detection import ScoredTable
 from eosparse.tables.margin_pictures import MarginPicture, draw_margins
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from eosparse.estimators import EOSDetector
 
 # Rows of each kind, flagged or not, that the map shows; more points would hide each other.
 _MAX_POINTS = 4000
@@ -154,7 +164,11 @@ def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps | None:
     mass = _count_represented(scored.is_outlier, used)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a path ends when the weights collapse
-        path = detector.path(cells.take(used), sample_weight=mass if is_of_sample else None)
+        path = (
+            detector.path(cells.take(used), sample_weight=mass)
+            if is_of_sample
+            else follow_training(detector, cells.frame)
+        )
     n_flagged = np.where(path.n_flagged < 0, -1, np.round(path.is_outlier @ mass))
     chosen = int(np.argmin(np.abs(np.log(path.alphas / detector.alpha_))))
     difference = abs(n_flagged[chosen] - np.count_nonzero(scored.is_outlier))
@@ -171,6 +185,13 @@ def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps | None:
         chosen=chosen,
         is_of_sample=is_of_sample,
     )
+
+
+def follow_training(detector: EOSDetector, frame: pd.DataFrame) -> AlphaPath:
+    """Return the path of the rows that a detector was fitted to, without a second search."""
+    rule = Rule.choose(detector.fdr, detector.level, detector.weight_cut, detector.contamination)
+    table, fit = open_training(clone(detector), frame), detector._judge.fit
+    return follow_path(fit, table, rule, None, tol=detector.tol, max_iter=detector.max_iter)
 
 
 def _count_represented(is_outlier: BoolArray, rows: IntArray) -> FloatArray:

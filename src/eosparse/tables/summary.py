@@ -78,7 +78,7 @@ class FlaggedRow:
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """A group of rows that sits apart.
+    """A group of rows: good ones, or outliers that sit apart together.
 
     Attributes
     ----------

@@ -44,7 +44,8 @@
     for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; n++) found.push(n * step + 0);
     return found;
   };
-  const tickText = (v, all) => {
+  const tickText = (v, all, isLog) => {
+    if (isLog) return v >= 1e6 ? v.toExponential(0).replace("+", "") : number(v);
     const step = all.length > 1 ? Math.abs(all[1] - all[0]) : Math.abs(v) || 1;
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
     return v.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 20) });
@@ -58,19 +59,22 @@
     canvas.height = height * ratio;
     const g = canvas.getContext("2d");
     g.scale(ratio, ratio);
-    const left = 62, right = width - 14, top = 12, bottom = height - 42;
+    g.font = "12px system-ui, sans-serif";
+    const across = ticks(x, false), along = ticks(y, isLogY);
+    const beside = along.map((v) => tickText(v, along, isLogY));
+    const widest = Math.max(...beside.map((text) => g.measureText(text).width));
+    // Points keep a distance from the frame, and the last tick has room for half of its text.
+    const left = Math.max(62, widest + 30), right = width - 20, room = 7, top = 12, bottom = height - 42;
     const tall = isLogY ? Math.log10 : (v) => v;
-    const px = (v) => left + ((v - x[0]) / (x[1] - x[0] || 1)) * (right - left);
+    const px = (v) => left + room + ((v - x[0]) / (x[1] - x[0] || 1)) * (right - left - 2 * room);
     const py = (v) => bottom - ((tall(v) - tall(y[0])) / (tall(y[1]) - tall(y[0]) || 1)) * (bottom - top);
     g.strokeStyle = css("--line");
     g.fillStyle = css("--soft");
-    g.font = "12px system-ui, sans-serif";
     g.strokeRect(left, top, right - left, bottom - top);
-    const across = ticks(x, false), along = ticks(y, isLogY);
     g.textAlign = "center";
     for (const v of across) g.fillText(tickText(v, across), px(v), bottom + 16);
     g.textAlign = "right";
-    for (const v of along) g.fillText(isLogY ? number(v) : tickText(v, along), left - 6, py(v) + 4);
+    along.forEach((v, i) => g.fillText(beside[i], left - 6, py(v) + 4));
     g.textAlign = "center";
     g.fillText(labels[0], (left + right) / 2, height - 6);
     g.save();
@@ -391,6 +395,7 @@
 
   const drawConvergence = () => {
     const history = data.model.objective;
+    if (history.length < 2) return;
     const low = Math.min(...history), high = Math.max(...history), room = (high - low || 1) * 0.1;
     const draw = () => {
       const ends = [1, Math.max(history.length, 2)];
@@ -413,7 +418,9 @@
     { name: "p-value", isNumber: true, value: (r) => r.p_value, text: (r) => pValue(r.p_value) },
     { name: "row", isNumber: true, value: (r) => r.row, text: (r) => String(r.row) },
     ...(flagged.some((r) => r.id) ? [{ name: "id", value: (r) => r.id || "", text: (r) => r.id || "" }] : []),
-    { name: "distance", isNumber: true, value: (r) => r.distance, text: (r) => number(r.distance) },
+    ...(data.map.label === "robust distance"
+      ? [{ name: "distance", isNumber: true, value: (r) => r.distance, text: (r) => number(r.distance) }]
+      : []),
     { name: "why (share of the distance)", value: why, text: why },
   ];
   const labelColumns = () => [
