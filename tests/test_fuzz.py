@@ -4,16 +4,17 @@ The tables of the fuzz (`python -m benchmarks.fuzz`) are real; these are made to
 """
 
 import numpy as np
+import pandas as pd
 import pytest
 from benchmarks.fuzz.__main__ import run_fit
-from benchmarks.fuzz.promises import ESTIMATORS, RELATIONS, check_promises
+from benchmarks.fuzz.promises import ESTIMATORS, MIXED, RELATIONS, check_promises
 from benchmarks.fuzz.subtables import TWISTS, read_tables, twist
 
 from eosparse.comparison.data_folder import DataFolder
 
 # Many fits of the same lines: counting these takes as long as the fits.
 pytestmark = pytest.mark.no_cover
-NAMES = list(ESTIMATORS)
+NAMES = [name for name in ESTIMATORS if name not in MIXED]
 N_OF_REAL_TABLES = 24
 
 
@@ -39,6 +40,15 @@ def test_twisted_tables(name, kind):
     rng = np.random.default_rng(place)
     table = twist(look_alike(rng, int(rng.integers(20, 120))), [kind], rng)
     check_promises(name, list(RELATIONS)[sum(place) % len(RELATIONS)], table, rng)
+
+
+@pytest.mark.parametrize("kind", TWISTS)
+def test_twisted_frames(kind):
+    place = list(TWISTS).index(kind)
+    rng = np.random.default_rng(place)
+    table = twist(look_alike(rng, int(rng.integers(20, 120))), [kind], rng)
+    labels = pd.DataFrame({"town": rng.choice(["Rome", "Oslo", "Lima"], len(table))})
+    check_promises(MIXED[place % 4], list(RELATIONS)[place // 2], table, rng, labels)
 
 
 def test_parts_of_real_tables():

@@ -18,11 +18,12 @@ from types import FrameType
 import numpy as np
 import pandas as pd
 
-from benchmarks.fuzz.promises import ESTIMATORS, RELATIONS, check_promises
-from benchmarks.fuzz.subtables import draw_subtable, read_tables
+from benchmarks.fuzz.promises import ESTIMATORS, MIXED, RELATIONS, check_promises
+from benchmarks.fuzz.subtables import Table, draw_subtable, read_tables
 from eosparse.comparison.data_folder import DataFolder
-from eosparse.core import FloatArray
 
+# Fits after which progress is told.
+_REPORTED = 250
 # A fit and its twin take a tenth of a second; one that takes this long has lost its way.
 _MOST_SECONDS = 60
 
@@ -43,17 +44,17 @@ def limit_time(seconds: int) -> Iterator[None]:
 
 
 def run_fit(
-    tables: dict[str, FloatArray], seed: int, number: int, *, verbose: bool = False
+    tables: dict[str, Table], seed: int, number: int, *, verbose: bool = False
 ) -> tuple[str, str, str]:
     """Run one fit; return the estimator, the outcome in a word, and what went wrong."""
     rng = np.random.default_rng([seed, number])
     name = list(ESTIMATORS)[number % len(ESTIMATORS)]
     relation = str(rng.choice(list(RELATIONS)))
-    table = draw_subtable(tables, rng)
-    shape = "x".join(map(str, table.values.shape))
+    table = draw_subtable(tables, rng, with_labels=name in MIXED)
+    shape = "x".join(map(str, table.numbers.shape))
     try:
         with limit_time(_MOST_SECONDS):
-            has_answer = check_promises(name, relation, table.values, rng)
+            has_answer = check_promises(name, relation, table.numbers, rng, table.labels)
     except Exception as error:  # whatever reaches a user
         if verbose:
             raise
@@ -82,6 +83,9 @@ def main() -> int:
     for number in range(arguments.fits):
         if arguments.estimator not in (None, list(ESTIMATORS)[number % len(ESTIMATORS)]):
             continue
+        if number and number % _REPORTED == 0:
+            seconds = time.perf_counter() - begun
+            print(f"{number} fits in {seconds:.0f} s", file=sys.stderr, flush=True)
         name, outcome, reason = run_fit(tables, arguments.seed, number)
         counts[name, outcome] += 1
         if reason:

@@ -13,12 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from eosparse import EOSPCA, EOSDetector, EOSGaussianMixture, EOSKMeans
-from eosparse.core import FloatArray
+from eosparse.core import FloatArray, IntArray
 
 ESTIMATORS: dict[str, Callable[[], Any]] = {
-    "gaussian": EOSDetector,
+    "auto": EOSDetector,
+    "margins": lambda: EOSDetector(model="margins"),
+    "groups": lambda: EOSDetector(model="groups"),
+    "local": lambda: EOSDetector(model="local"),
+    "gaussian": lambda: EOSDetector(model="gaussian"),
     "clusters": lambda: EOSDetector(model="clusters"),
     "subspace": lambda: EOSDetector(model="subspace"),
     "mixture": lambda: EOSDetector(model="mixture"),
@@ -27,6 +32,8 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "EOSKMeans": lambda: EOSKMeans(3),
     "EOSGaussianMixture": lambda: EOSGaussianMixture(2),
 }
+# These take data frames with text as well.
+MIXED = ("auto", "margins", "groups", "local")
 # These see the columns as they are: all of them may be multiplied by one number only.
 EUCLIDEAN = ("EOSPCA", "EOSKMeans")
 # All that a fit of finite numbers may answer instead of a result: a `ValueError` with one of these.
@@ -36,7 +43,13 @@ REFUSALS = (
     r"the weights gather(ed)? on",
     r"the weighted rows determine no fit",
     r"is more than the n_samples=",
+    r"X has no column of numbers",
+    r"no model of the bulk fits these rows",
+    r"like an identifier or free text",
+    r"holds numbers as text",
 )
+# These fit mixtures.
+MIXTURES = ("groups", "mixture", "EOSGaussianMixture")
 # How far p-values of twins may differ. The fall of the objective ends an alternation, so that θ has
 # half of its digits, and α is refined to three. Steps of a mixture are short: it ends earlier.
 _TOLERANCE, _MIXTURE_TOLERANCE = 1e-3, 1e-2
@@ -68,14 +81,25 @@ class Twin:
         The rows, and their prior weights.
     places : array
         For each row of the original, its first row here.
+    rows : array or None
+        For each row here, the row of the original; None if these are the same.
     """
 
     values: FloatArray
     prior: FloatArray | None
-    places: Any
+    places: IntArray
+    rows: IntArray | None = None
+
+    def join(self, labels: pd.DataFrame | None) -> Any:
+        """Return the rows with columns of text beside them, if there are any."""
+        if labels is None or not labels.shape[1]:
+            return self.values
+        numbers = pd.DataFrame(self.values, columns=[f"x{j}" for j in range(self.values.shape[1])])
+        beside = labels if self.rows is None else labels.iloc[self.rows]
+        return numbers.join(beside.reset_index(drop=True))
 
 
-def state(name: str, values: FloatArray, prior: FloatArray | None = None) -> Statements | None:
+def state(name: str, values: Any, prior: FloatArray | None = None) -> Statements | None:
     """Fit, and return the statements, checked; None if the fit is refused by a documented error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -139,7 +163,7 @@ def permute(_: str, values: FloatArray, rng: np.random.Generator) -> Iterator[Tw
     """Yield the rows as they are, and in another order."""
     order = rng.permutation(len(values))
     yield Twin(values, None, np.arange(len(values)))
-    yield Twin(values[order], None, np.argsort(order))
+    yield Twin(values[order], None, np.argsort(order), order)
 
 
 def change_units(name: str, values: FloatArray, rng: np.random.Generator) -> Iterator[Twin]:
@@ -162,7 +186,8 @@ def duplicate(_: str, values: FloatArray, rng: np.random.Generator) -> Iterator[
     """Yield the rows with a prior weight each, and as often as that says."""
     counts = rng.integers(1, 4, len(values))
     yield Twin(values, counts.astype(np.float64), np.arange(len(values)))
-    yield Twin(np.repeat(values, counts, axis=0), None, np.cumsum(counts) - counts)
+    rows = np.repeat(np.arange(len(values)), counts)
+    yield Twin(values[rows], None, np.cumsum(counts) - counts, rows)
 
 
 def narrow(_: str, values: FloatArray, rng: np.random.Generator) -> Iterator[Twin]:  # noqa: ARG001
@@ -180,10 +205,17 @@ RELATIONS: dict[str, Callable[[str, FloatArray, np.random.Generator], Iterator[T
 }
 
 
-def check_promises(name: str, relation: str, values: FloatArray, rng: np.random.Generator) -> bool:
+def check_promises(
+    name: str,
+    relation: str,
+    values: FloatArray,
+    rng: np.random.Generator,
+    labels: pd.DataFrame | None = None,
+) -> bool:
     """Raise if a fit breaks a promise; return whether it gave an answer."""
     one, twin = RELATIONS[relation](name, values, rng)
-    said = state(name, one.values, one.prior)
-    tolerance = _MIXTURE_TOLERANCE if "ixture" in name else _TOLERANCE
-    compare_statements(said, state(name, twin.values, twin.prior), twin.places, tolerance)
+    said = state(name, one.join(labels), one.prior)
+    tolerance = _MIXTURE_TOLERANCE if name in MIXTURES else _TOLERANCE
+    other = state(name, twin.join(labels), twin.prior)
+    compare_statements(said, other, twin.places, tolerance)
     return said is not None

@@ -13,44 +13,63 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from eosparse.core import FloatArray
+from eosparse.core import FloatArray, IntArray
 
 _COLUMNS, _ROWS = (2, 8), (12, 600)
+# Columns of text beside the numbers, and the most texts that may stand in one.
+_MOST_LABELS, _MOST_TEXTS = 3, 12
 # The share of draws with no twist, with one and with two of them.
 _TWIST_CHANCES = (0.25, 0.5, 0.25)
 Twist = Callable[[FloatArray, np.random.Generator], FloatArray]
 
 
 @dataclass(frozen=True)
-class Subtable:
+class Table:
+    """The columns of a table without gaps: numbers, and text and truths of few levels."""
+
+    numbers: FloatArray
+    labels: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Subtable(Table):
     """Some rows and columns of a table, and how they came about."""
 
     name: str
-    values: FloatArray
 
 
-def read_tables(folder: Path) -> dict[str, FloatArray]:
-    """Return the columns of numbers without gaps of every table in a folder, by name."""
+def read_tables(folder: Path) -> dict[str, Table]:
+    """Return the columns without gaps of every table in a folder, by name."""
     tables = {}
     for path in sorted(folder.glob("*.csv.gz")):
-        numbers = pd.read_csv(path).select_dtypes("number")
-        values = numbers.dropna(axis=1).to_numpy(dtype=np.float64)
+        whole = pd.read_csv(path).dropna(axis=1)
+        values = whole.select_dtypes("number").to_numpy(dtype=np.float64)
+        labels = whole.select_dtypes(exclude="number")
         if values.shape[1] >= _COLUMNS[0] and len(values) >= _ROWS[0]:
-            tables[path.name.removesuffix(".csv.gz")] = values
+            few = labels.loc[:, labels.nunique() <= _MOST_TEXTS]
+            tables[path.name.removesuffix(".csv.gz")] = Table(values, few)
     return tables
 
 
-def draw_subtable(tables: dict[str, FloatArray], rng: np.random.Generator) -> Subtable:
-    """Draw some columns and rows of one of the tables, and twist them."""
+def draw_subtable(
+    tables: dict[str, Table], rng: np.random.Generator, *, with_labels: bool = False
+) -> Subtable:
+    """Draw some columns and rows of one of the tables, and twist the numbers."""
     name = str(rng.choice(sorted(tables)))
-    whole = tables[name]
+    whole, labels = tables[name].numbers, tables[name].labels
     n_columns = int(rng.integers(_COLUMNS[0], min(_COLUMNS[1], whole.shape[1]) + 1))
-    n_rows = int(rng.integers(_ROWS[0], min(_ROWS[1], len(whole)) + 1))
+    # Small tables hold more surprises, and cost less.
+    most = min(_ROWS[1], len(whole))
+    n_rows = int(np.exp(rng.uniform(np.log(_ROWS[0]), np.log(most + 1))))
     columns = rng.choice(whole.shape[1], n_columns, replace=False)
     rows = str(rng.choice(list(WAYS)))
-    values = whole[WAYS[rows](len(whole), n_rows, rng)][:, columns]
+    taken = WAYS[rows](len(whole), n_rows, rng)
     twists = rng.choice(list(TWISTS), rng.choice(3, p=_TWIST_CHANCES), replace=False).tolist()
-    return Subtable(", ".join([name, rows, *twists]), twist(values, twists, rng))
+    values = twist(whole[taken][:, columns], twists, rng)
+    n_labels = int(rng.integers(min(_MOST_LABELS, labels.shape[1]) + 1)) if with_labels else 0
+    chosen = rng.choice(labels.shape[1], n_labels, replace=False)
+    words = [f"{len(chosen)} columns of text"] if len(chosen) else []
+    return Subtable(values, labels.iloc[taken, chosen], ", ".join([name, rows, *twists, *words]))
 
 
 def twist(values: FloatArray, twists: Sequence[str], rng: np.random.Generator) -> FloatArray:
@@ -61,19 +80,19 @@ def twist(values: FloatArray, twists: Sequence[str], rng: np.random.Generator) -
     return values
 
 
-def _take_contiguous(n: int, size: int, rng: np.random.Generator) -> FloatArray:
+def _take_contiguous(n: int, size: int, rng: np.random.Generator) -> IntArray:
     return np.arange(size) + rng.integers(n - size + 1)
 
 
-def _take_random(n: int, size: int, rng: np.random.Generator) -> FloatArray:
+def _take_random(n: int, size: int, rng: np.random.Generator) -> IntArray:
     return rng.choice(n, size, replace=False)
 
 
-def _take_repeats(n: int, size: int, rng: np.random.Generator) -> FloatArray:
+def _take_repeats(n: int, size: int, rng: np.random.Generator) -> IntArray:
     return rng.choice(n, size)
 
 
-WAYS: dict[str, Callable[[int, int, np.random.Generator], FloatArray]] = {
+WAYS: dict[str, Callable[[int, int, np.random.Generator], IntArray]] = {
     "contiguous rows": _take_contiguous,
     "random rows": _take_random,
     "rows with repeats": _take_repeats,

@@ -306,6 +306,35 @@ def test_columns_in_two_units_beside_levels():
     assert np.flatnonzero(detector.is_outlier_).tolist() == [0]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_with_impossible_levels_leave_their_weight_to_the_others(dtype):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=300), rng.integers(1, 6, 300)]).astype(dtype)
+    X[0, 1] = 999
+    detector = EOSDetector().fit(X)
+    assert detector.is_outlier_[0]
+    assert detector.weights_[0] == 0.0
+    assert detector.weights_.sum() == pytest.approx(1.0, abs=1e-6)
+    assert np.isfinite(detector.score_samples(X)).all()
+
+
+@pytest.mark.parametrize("model", ["margins", "groups"])
+def test_rungs_without_a_column_of_numbers_say_so(model):
+    levels = np.random.default_rng(0).integers(0, 4, (200, 2))
+    with pytest.raises(ValueError, match=r"no column of numbers.*or use model='local'"):
+        EOSDetector(model=model).fit(levels)
+
+
+def test_groups_beside_the_bulk_are_counted_by_mass():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(100, 2)), rng.normal(9, 0.3, size=(4, 2))])
+    counts = np.append(rng.integers(1, 4, 100), [2, 2, 2, 3])
+    weighted = EOSDetector().fit(X, sample_weight=counts)
+    repeated = EOSDetector().fit(np.repeat(X, counts, axis=0))
+    assert [group.n_rows for group in weighted.groups_] == [9]
+    assert [group.n_rows for group in repeated.groups_] == [9]
+
+
 def test_groups_are_found_beside_a_category_that_tells_nothing():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(draw_groups(rng, n_features=3), columns=["a", "b", "c"])
@@ -323,3 +352,13 @@ def test_a_tenth_of_a_small_table_is_not_flagged_for_a_tail(seed):
     X = rng.normal(size=(250, 3)) * np.where(rng.random((250, 1)) < 0.15, 4, 1)
     detector = EOSDetector().fit(X)
     assert not (detector.is_outlier_.mean() > 0.05 and detector.promise_)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_tail_of_a_skewed_column_is_no_outlier_of_one_gaussian(seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=(300, 2)), np.exp(rng.normal(size=300))])
+    X[:3, 0] = [60, -70, 80]
+    detector = EOSDetector().fit(X)
+    assert detector.rung_ == "margins"
+    assert np.flatnonzero(detector.is_outlier_).tolist() == [0, 1, 2]

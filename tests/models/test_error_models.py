@@ -24,6 +24,7 @@ from eosparse.models import (
     Mixture,
     MixtureModel,
     Normal,
+    Plane,
     SubspaceModel,
     TableModel,
 )
@@ -383,6 +384,37 @@ def test_rows_of_a_lower_rank(table):
     plane = solve_from_prior(model, MemoryRows(line))
     np.testing.assert_allclose(plane.components @ plane.components.T, np.eye(2), atol=1e-12)
     assert model.errors(line, plane).max() < 1e-20 * np.square(line).max()
+
+
+@pytest.mark.parametrize("model", [SubspaceModel(1), LinearModel()], ids=["subspace", "linear"])
+@pytest.mark.parametrize("unit", [1.0, 0.7, 3e5])
+def test_a_residual_of_an_enormous_row_may_be_rounding(table, model, unit):
+    line = unit * np.outer(np.append(table[:, 0], 1e9 / 3), [1.0, 1 / 3])
+    theta = from_all(model, line[:-1])
+    assert (model.errors(line, theta) <= 1e-25 * unit**2).all()
+    assert model.errors(line, theta)[-1] == 0.0
+    line[-1, 1] *= 1 + 1e-12
+    assert model.errors(line, theta)[-1] > 0.0
+
+
+def test_a_far_location_makes_no_row_enormous(table):
+    away = Plane(np.array([1e57, 0.0, 0.0]), np.eye(3)[:1], np.ones(1))
+    np.testing.assert_allclose(
+        SubspaceModel(1).errors(table, away), np.square(table[:, 1:]).sum(axis=1)
+    )
+
+
+def test_directions_that_rows_do_not_determine_stay(table):
+    """Of rows that are all equal rounding would choose an axis, and so the rows that come next."""
+    model, before = SubspaceModel(2), from_all(SubspaceModel(2), table)
+    for size in (1, 7):
+        alone = np.zeros(len(table))
+        alone[:size] = 1 / size
+        equal = np.repeat(table[:1] / 3, len(table), axis=0)
+        plane = model.solve(model.statistics(equal, alone, before))
+        np.testing.assert_allclose(
+            plane.components.T @ plane.components, before.components.T @ before.components
+        )
 
 
 def test_subspaces_of_every_dimension(table):

@@ -152,3 +152,14 @@ def test_equal_rows_are_refused():
         complete(np.ones((20, 2)))
     with pytest.raises(ValueError, match="needs its reference rows"):
         NeighbourModel().errors(draw(), None)
+
+
+@pytest.mark.parametrize("unit", [0.1, 3.0, 0.7])
+def test_rows_equally_far_share_the_last_places(unit):
+    """On a grid, rounding would choose among them."""
+    grid = np.random.default_rng(0).integers(0, 12, (300, 2)).astype(float)
+    np.testing.assert_allclose(errors_of(grid * unit / unit), errors_of(grid), rtol=1e-9)
+    turned = np.random.default_rng(1).permutation(300)
+    np.testing.assert_allclose(errors_of(grid[turned]), errors_of(grid)[turned], rtol=1e-9)
+    mirrored = grid * [1.0, -1.0]
+    np.testing.assert_allclose(errors_of(mirrored), errors_of(grid), rtol=1e-9)

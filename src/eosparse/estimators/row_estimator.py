@@ -47,7 +47,7 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
     def weights_(self) -> Any:
         """Weights of the training rows, summing to one."""
         distances = self._training_distances("weights_")
-        weights = distances.map(self._judge.pull.weigh).to_column(self._judge.dtype)
+        weights = distances.map(self._judge.weigh).to_column(self._judge.dtype)
         return distances.times_prior(weights)
 
     @property

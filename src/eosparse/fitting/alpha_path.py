@@ -99,7 +99,7 @@ def follow_path(
         distances = table.map(step.measure)
         judge = find_judge(step, distances, rule)
         flags.append(distances.map(judge.is_outlier).to_column(bool))
-        weights.append(table.times_prior(distances.map(judge.pull.weigh).to_column(np.float64)))
+        weights.append(table.times_prior(distances.map(judge.weigh).to_column(np.float64)))
     is_outlier = np.stack(flags) & is_solved[:, None]
     return AlphaPath(
         alphas=visited[: len(results)],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -76,6 +76,8 @@ class Judge:
         Mass of the rows with p-values below the false-discovery rate that are not flagged.
     n_kept : float
         Mass of all rows that are not flagged.
+    held : float
+        Part of the weight that is left to the training rows, if some have impossible levels.
     """
 
     fit: Fit[Any]
@@ -85,10 +87,12 @@ class Judge:
     dtype: Any = np.float64
     n_unclear: float = 0.0
     n_kept: float = 0.0
+    held: float = 1.0
 
     def distances(self, fitted: FloatArray) -> FloatArray:
-        """Return the distances that users see."""
-        return self.pull.correct(fitted).astype(self.dtype, copy=False)
+        """Return the distances that users see; one too large for their type is its largest."""
+        farthest = np.finfo(self.dtype).max
+        return np.minimum(self.pull.correct(fitted), farthest).astype(self.dtype, copy=False)
 
     def scores(self, fitted: FloatArray) -> FloatArray:
         """Return minus the distances: higher is more normal."""
@@ -114,9 +118,22 @@ class Judge:
         """Return the p-values of training rows, each judged by the fit without it."""
         return self.law.p_values(self.pull.leave_out(fitted))
 
+    def weigh(self, fitted: FloatArray) -> FloatArray:
+        """Return the weights of rows with prior weight one; those of all training rows sum to 1."""
+        return self.pull.weigh(fitted) / self.held
+
     def relative_weights(self, fitted: FloatArray) -> FloatArray:
         """Return the weights in units of that of an average training row."""
-        return self.pull.weigh(fitted) * self.fit.n_rows
+        return self.weigh(fitted) * self.fit.n_rows
+
+    def spread_weight(self, distances: Table) -> Judge:
+        """Return the judge for which the weight of rows with impossible levels is the others'."""
+
+        def sum_up(fitted: FloatArray, prior: FloatArray | None) -> FloatArray:
+            mass = np.ones_like(fitted) if prior is None else prior
+            return np.array([mass @ self.pull.weigh(fitted)])
+
+        return replace(self, held=float(distances.fold(sum_up)[0]))
 
 
 def find_judge(fit: Fit[Any], distances: Table, rule: Rule) -> Judge:

@@ -72,6 +72,8 @@ _ROWS_OF_TAILS = 2500
 _LARGE_SHARE = 0.05
 # Of the rows that are flagged, so many just beyond the others are a tail; of a group, so many.
 _TAIL, _TAIL_OF_GROUP = 0.25, 0.5
+# Flagged rows just beyond the others, of which fewer are no reason to look for a tail.
+_FEW_NEAR = 3.0
 # Fewer rows in the tail of the law cannot tell a heavier tail from errors.
 _ROWS_OF_LAW = 100
 # Expectation-maximisation creeps where groups touch.
@@ -154,6 +156,8 @@ class Ladder:
             elif not (is_last or self._accepts(found) or self._is_masked_wide(caught)):
                 continue
             elif not is_last:
+                if (bent := self._look_for_margins(rungs, found)) is not None:
+                    return bent
                 is_masked = any(issubclass(w.category, MaskingWarning) for w in caught)
                 # Wide tables have no rung of groups: to look for them would be in vain.
                 if "groups" in rungs and (is_masked or self._hides_groups(found)):
@@ -177,6 +181,22 @@ class Ladder:
             return False
         fitted = found.fit.measure(self.sample.values)
         return self._preparation.shows_groups(~np.asarray(found.judge.is_outlier(fitted)))
+
+    def _look_for_margins(self, rungs: tuple[str, ...], found: Climb) -> Climb | None:
+        """Return bent columns, if they explain most of the rows that one Gaussian flags.
+
+        The tail of a skewed column is flagged there, and what is left may look like a Gaussian.
+        """
+        check = found.check
+        if found.rung != "gaussian" or "margins" not in rungs or check.near < _FEW_NEAR:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            failed = ["one Gaussian would flag rows that belong to a tail"]
+            bent = self._try("margins", failed, is_last=False)
+        if bent is None or not self._accepts(bent) or bent.check.flagged > check.flagged / 2:
+            return None
+        return bent
 
     def _look_for_groups(self, failed: list[str]) -> Climb | None:
         """Return groups that one cloud may have masked."""
@@ -300,6 +320,8 @@ class Ladder:
         """Find law and cut-off of a fit to all rows, and the distance of each."""
         distances = self.table.map(fit.measure)
         judge = find_judge(fit, distances, self.rule)
+        if fit.combinations is not None or fit.ranges is not None:
+            judge = judge.spread_weight(distances)
         if self.rule.kind == "fdr":
             warn_of_unclear_rows(judge, self.rule.value)
         return judge, distances
@@ -338,8 +360,7 @@ class Ladder:
 
     @property
     def _is_wide(self) -> bool:
-        n_rows = min(self.table.n_present, self.sample.n_rows)
-        return n_rows < _ROWS_PER_COLUMN * self.table.n_features
+        return self.sample.n_rows < _ROWS_PER_COLUMN * self.table.n_features
 
     @property
     def _is_alpha_given(self) -> bool:

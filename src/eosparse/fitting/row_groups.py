@@ -22,13 +22,14 @@ def find_flagged_groups(
 ) -> tuple[Group, ...]:
     """Find groups among the flagged rows of a sample, given their distances."""
     values = sample.values
-    flagged = values[judge.is_outlier(fitted) & (sample.mass > 0)]
+    chosen = judge.is_outlier(fitted) & (sample.mass > 0)
+    flagged, mass, total = values[chosen], sample.mass[chosen], float(sample.mass.sum())
     if not len(flagged):
         return ()
-    parts = find_groups_apart(judge.fit.whiten(flagged), len(values), values.shape[1])
+    parts = find_groups_apart(judge.fit.whiten(flagged), total, values.shape[1], mass)
     n_rows = sample.table.mass
     return tuple(
-        _describe(judge, flagged[part], len(part) / len(values), n_rows, columns) for part in parts
+        _describe(judge, flagged[part], mass[part].sum() / total, n_rows, columns) for part in parts
     )
 
 

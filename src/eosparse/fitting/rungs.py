@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -166,25 +166,40 @@ class Preparation:
         return Prepared(MixtureModel(2), self._learn(), 2)
 
     def prepare_local(self) -> Prepared:
-        plain = self._plain if self.groups_are_outliers else None  # which believes one group
-        believed = None if plain is None else plain.believed
+        believed = self._believe_one_group() if self.groups_are_outliers else None
         view = self._learn(believed, bends=len(self.columns) <= _MOST_BENT, is_local=True)
-        if not len(view.places):
-            check_rows_differ(self.sample)
-            kinds = ", ".join(f"{column.name!r} ({column.why})" for column in self.columns[:8])
-            raise ValueError(
-                f"X has no column of numbers: {kinds}. Add one, or say which column holds numbers "
-                "with kinds={'name': 'levels'}."
-            )
-        rows = view(self.sample.values)
-        metric = Metric.of_rows(rows if believed is None else rows[believed])
+        rows, mass = view(self.sample.values), self.sample.mass
+        if believed is not None:
+            rows, mass = rows[believed], mass[believed]
+        metric = Metric.of_rows(rows, mass)
         return Prepared(NeighbourModel(has_middle=self.groups_are_outliers, metric=metric), view)
+
+    def _believe_one_group(self) -> BoolArray | None:
+        """Return the rows that one Gaussian believes, if they tell the scale of every column."""
+        if self._plain is None:
+            return None
+        believed, values = self._plain.believed, self.sample.values
+        is_lost = (np.ptp(values[believed], axis=0) == 0) & (np.ptp(values, axis=0) > 0)
+        return None if is_lost.any() else believed
 
     def _learn(self, believed: BoolArray | None = None, **given: Any) -> TableView:
         values, mass = self.sample.values, self.sample.mass
         if believed is not None:
             values, mass = values[believed], mass[believed]
-        return learn_view(values, mass, self.columns, **given)
+        view = learn_view(values, mass, self.columns, **given)
+        if not len(view.places):
+            self._refuse_columns(is_local=given.get("is_local", False))
+        return view
+
+    def _refuse_columns(self, *, is_local: bool) -> NoReturn:
+        """Raise, since no column is a coordinate; local distances also take levels as such."""
+        check_rows_differ(self.sample)
+        kinds = ", ".join(f"{column.name!r} ({column.why})" for column in self.columns[:8])
+        kind, other = ("levels", "") if is_local else ("number", ", or use model='local'")
+        raise ValueError(
+            f"X has no column of numbers: {kinds}. Add one, or say which column holds numbers "
+            f"with kinds={{'name': {kind!r}}}{other}."
+        )
 
     def _are_apart(self, seen: _Seen) -> bool:
         """Whether groups are separate, and none shows groups itself: no ring or square in parts."""
@@ -192,11 +207,12 @@ class Preparation:
         assert view is not None
         rows = view(self.sample.values)
         chances = seen.fit.result.theta.responsibilities(rows)
-        if (chances.max(axis=1) < _CLEAR).mean() > _MOST_UNCLEAR:
+        mass = self.sample.mass
+        if mass @ (chances.max(axis=1) < _CLEAR) > _MOST_UNCLEAR * mass.sum():
             return False
         chosen = chances.argmax(axis=1)
         return not any(
-            self._show_groups(rows[chosen == k], self.sample.mass[chosen == k])
+            self._show_groups(rows[chosen == k], mass[chosen == k])
             for k in range(seen.prepared.n_groups)
         )
 
@@ -241,8 +257,9 @@ class Preparation:
     @cached_property
     def _plain(self) -> _Seen | None:
         """One Gaussian of the columns of numbers, as they are, if there are any."""
-        view = self._learn()
-        return self._fit_sample(Prepared(GaussianModel(), view)) if len(view.places) else None
+        if not any(column.kind in (Kind.NUMBER, Kind.DATE) for column in self.columns):
+            return None
+        return self._fit_sample(Prepared(GaussianModel(), self._learn()))
 
     def _take_turns(self, view: TableView) -> _Seen | None:
         seen = None

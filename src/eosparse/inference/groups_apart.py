@@ -53,7 +53,9 @@ class Group:
         return f"{self.n_rows:,} rows ({self.share:.1%}) {what}, by {named}"
 
 
-def find_groups_apart(deviations: FloatArray, n_rows: float, dimension: float) -> list[IntArray]:
+def find_groups_apart(
+    deviations: FloatArray, n_rows: float, dimension: float, mass: FloatArray | None = None
+) -> list[IntArray]:
     """Return the rows of each group among flagged rows, largest group first.
 
     Parameters
@@ -64,6 +66,8 @@ def find_groups_apart(deviations: FloatArray, n_rows: float, dimension: float) -
         Number of all rows.
     dimension : float
         Number of dimensions in which good rows scatter.
+    mass : array of shape (n_flagged,), optional
+        How many rows each of them counts as.
 
     Examples
     --------
@@ -73,17 +77,18 @@ def find_groups_apart(deviations: FloatArray, n_rows: float, dimension: float) -
     >>> [len(rows) for rows in find_groups_apart(flagged, 500, 2)]
     [40]
     """
+    mass = np.ones(len(deviations)) if mass is None else mass
     chosen = np.arange(len(deviations))
     if len(chosen) > _MOST_ROWS:
         chosen = np.linspace(0, len(chosen) - 1, _MOST_ROWS).astype(np.intp)
     part = len(chosen) / max(len(deviations), 1)
-    if len(chosen) < _FEWEST:
+    if mass[chosen].sum() < _FEWEST:
         return []
     bounded = np.clip(deviations[chosen], -1e6, 1e6)
     pairs = cKDTree(bounded).query_pairs(_LINK * np.sqrt(2 * dimension), output_type="ndarray")
     links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(chosen),) * 2)
     numbers = connected_components(links, directed=False)[1]
     least = max(_FEWEST, _LEAST_SHARE * n_rows * part)
-    sizes = np.bincount(numbers)
+    sizes = np.bincount(numbers, mass[chosen])
     order = np.argsort(-sizes, kind="stable")
     return [chosen[numbers == number] for number in order if sizes[number] >= least]

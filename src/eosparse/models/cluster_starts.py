@@ -20,7 +20,14 @@ import numpy as np
 
 from eosparse.core import FloatArray, weighted_quantiles
 from eosparse.models.box_starts import bisect_rows
-from eosparse.models.lengths import first_largest, nearest_part, squared_distances
+from eosparse.models.lengths import (
+    drop_rounding,
+    first_largest,
+    nearest_part,
+    own_rounding,
+    squared_distances,
+    squared_norms,
+)
 
 # Shares of the rows, densest first, among which centres are chosen.
 _KEPT = (1.0, 0.75, 0.5)
@@ -67,7 +74,8 @@ def _sparsity(values: FloatArray, mass: FloatArray, n_clusters: int) -> FloatArr
         enough = np.cumsum(mass[order], axis=1) >= min(company, mass.sum()) * (1 - 1e-12)
         chosen = np.take_along_axis(order, enough.argmax(axis=1)[:, None], axis=1)
         reach[part] = np.take_along_axis(distances, chosen, axis=1)[:, 0]
-    return np.sqrt(reach)
+    # Rows that differ by rounding are equal, or it would choose the densest among them.
+    return np.sqrt(drop_rounding(reach, own_rounding(squared_norms(values))))
 
 
 # Rows whose distances to all others are in memory at once.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eosparse.core import BoolArray, FloatArray
+from eosparse.core import BoolArray, FloatArray, weighted_quantiles
 from eosparse.models.directions import odd_projections, split_in_two, whiten_rows
 
 # Standard errors by which the valley must be lower than both peaks: one clean table in ten
@@ -52,12 +52,10 @@ def find_group(values: FloatArray, mass: FloatArray, evidence: float = 1.0) -> B
     >>> int(find_group(rows, np.ones(500)).sum())
     348
     """
-    if len(values) < 2 * _FEWEST_ROWS:
+    halves = _halve(values, evidence * mass)
+    if halves is None:
         return None
-    white = whiten_rows(values, mass)
-    half = _halve(white)
-    if min(half.sum(), (~half).sum()) < _FEWEST_ROWS:
-        return None
+    half, white = halves
     projections = odd_projections(values, mass, half, white)
     splits = split_in_two(projections[half], mass[half])
     for number, projection in enumerate(projections.T):
@@ -80,21 +78,19 @@ def shows_groups(values: FloatArray, mass: FloatArray) -> bool:
     >>> shows_groups(rows + np.repeat([-8.0, 0.0, 6.0], 200)[:, None], np.ones(600))
     True
     """
-    if len(values) < 2 * _FEWEST_ROWS:
+    halves = _halve(values, mass)
+    if halves is None:
         return False
-    white = whiten_rows(values, mass)
-    half = _halve(white)
-    if min(half.sum(), (~half).sum()) < _FEWEST_ROWS:
-        return False
+    half, white = halves
     projections = odd_projections(values, mass, half, white)[~half]
     return any(_dips(projection, mass[~half]) for projection in projections.T)
 
 
 def _dips(projection: FloatArray, mass: FloatArray) -> bool:
     """Whether some part of the range holds significantly fewer rows than parts on either side."""
-    low, high = np.quantile(projection, (0.02, 0.98)).tolist()
+    low, high = weighted_quantiles(projection, mass, (0.02, 0.98)).ravel().tolist()
     n_values = len(np.unique(np.round(projection, 9)))
-    n_parts = min(_N_PARTS, n_values // _VALUES_PER_PART, len(projection) // _ROWS_PER_PART)
+    n_parts = min(_N_PARTS, n_values // _VALUES_PER_PART, int(mass.sum() / _ROWS_PER_PART))
     edges = np.linspace(low, high, max(n_parts, 1) + 1)
     counts = np.histogram(projection, edges, weights=mass)[0]
     left = np.maximum.accumulate(counts)
@@ -104,15 +100,22 @@ def _dips(projection: FloatArray, mass: FloatArray) -> bool:
     return bool((is_deep & (peak - counts > _SIGNIFICANT * np.sqrt(peak + counts))).any())
 
 
-def _halve(white: FloatArray) -> BoolArray:
-    """Return every other row in the order of distances from the mean; equal rows stay together."""
+def _halve(values: FloatArray, mass: FloatArray) -> tuple[BoolArray, FloatArray] | None:
+    """Return every other row in the order of distances from the mean, and the whitened rows.
+
+    Equal rows stay together. None if a half has too few rows to show anything.
+    """
+    if mass.sum() < 2 * _FEWEST_ROWS:
+        return None
+    white = whiten_rows(values, mass)
     distances = np.einsum("ij,ij->i", white, white)
     order = np.argsort(distances, kind="stable")
     ordered = distances[order]
     is_new = np.diff(ordered, prepend=-1.0) > _EQUAL * ordered
     half = np.empty(len(order), dtype=bool)
     half[order] = np.cumsum(is_new) % 2 == 0
-    return half
+    is_enough = min(mass[half].sum(), mass[~half].sum()) >= _FEWEST_ROWS
+    return (half, white) if is_enough else None
 
 
 def _has_valley(projection: FloatArray, counts: FloatArray, low: float, high: float) -> bool:

@@ -8,6 +8,8 @@ from eosparse.core import BoolArray, FloatArray, weighted_quantiles
 
 # Relative differences below this are rounding of sums.
 TIE = 1e-12
+# A residual below this part of its row is rounding of the products that it is the rest of.
+_OWN_ROUNDING = 32 * float(np.finfo(np.float64).eps)
 # Weiszfeld's iteration usually stops earlier; the median only has to be near the middle.
 _STEPS_TO_MEDIAN = 100
 
@@ -39,13 +41,19 @@ def squared_norms(gaps: FloatArray) -> FloatArray:
     return np.minimum(squares, np.finfo(np.float64).max, out=squares)
 
 
-def drop_rounding(errors: FloatArray, rounding: float) -> FloatArray:
+def drop_rounding(errors: FloatArray, rounding: float | FloatArray) -> FloatArray:
     """Set errors that are mere rounding to zero, in place.
 
-    Where the fit is exact they would otherwise decide which rows keep their weight.
+    Where the fit is exact they would otherwise decide which rows keep their weight. An enormous row
+    rounds more than the others: see `own_rounding`.
     """
     errors[errors <= rounding] = 0.0
     return errors
+
+
+def own_rounding(squares: FloatArray) -> FloatArray:
+    """Return the squared residual that is rounding in rows of some squared length."""
+    return squares * _OWN_ROUNDING**2
 
 
 def first_largest(values: FloatArray) -> int:

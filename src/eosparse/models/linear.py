@@ -16,13 +16,21 @@ import numpy as np
 
 from eosparse.core import FloatArray, Moments, check_whole, weighted_moments, weighted_quantiles
 from eosparse.models.base import TableModel
-from eosparse.models.lengths import drop_rounding, nearest_half, nearest_part, squared_norms
+from eosparse.models.lengths import (
+    drop_rounding,
+    nearest_half,
+    nearest_part,
+    own_rounding,
+    squared_norms,
+)
 from eosparse.rows import Sample
 
 # A spread below this, relative to the mean, is rounding.
 _CONSTANT = 1e-13
 # Eigenvalues of a correlation matrix below this, relative to the largest, are rounding.
 _DEPENDENT = 1e-13
+# Slopes below this, in units of the spread of both columns, are rounding.
+_NO_SLOPE = 1e-14
 # Enough for residuals that only have to rank the rows.
 _REWEIGHTINGS = 50
 # Rows farther out have squares that may overflow.
@@ -96,7 +104,9 @@ class LinearModel(TableModel[Line, Moments]):
         if self.column_rounding is not None:
             of_x, of_y = self._split(self.column_rounding[None])
             explained = float(of_y[0] + of_x[0] @ np.square(theta.coefficients))
-        return drop_rounding(errors, max(self.rounding, explained))
+        sizes = np.abs(y) + np.abs(x) @ np.abs(theta.coefficients)
+        own = own_rounding(squared_norms(sizes[:, None]))
+        return drop_rounding(errors, np.maximum(own, max(self.rounding, explained)))
 
     def _split(self, block: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the columns x, and the target."""
@@ -125,6 +135,8 @@ class LinearModel(TableModel[Line, Moments]):
         unit = np.where(varies, spread, np.inf)  # a constant column explains nothing
         within = scatter[:-1, :-1] / np.outer(unit, unit)
         solution = np.linalg.lstsq(within, scatter[:-1, -1] / unit, rcond=_DEPENDENT)[0]
+        # A column that adds nothing must not add the rounding of its slope to an enormous row.
+        solution[np.abs(solution) <= _NO_SLOPE * np.sqrt(scatter[-1, -1])] = 0.0
         coefficients: FloatArray = solution / unit
         return Line(coefficients, float(mean[-1] - mean[:-1] @ coefficients))
 

@@ -24,7 +24,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from eosparse.core import FloatArray, Foresight, IntArray, Result
+from eosparse.core import (
+    FloatArray,
+    Foresight,
+    IntArray,
+    Result,
+    weighted_moments,
+    weighted_quantiles,
+)
 from eosparse.inference import Pull, UpperNormal
 from eosparse.models.base import Attempt, Request, TableModel
 from eosparse.rows import Sample, Table, check_rows_differ
@@ -35,6 +42,10 @@ _MOST_REFERENCES = 4000
 _LOCALITY = 2 / 3
 # Distances much smaller than this, in standard deviations, are ties.
 _TIE = 0.01
+# Relative differences of distances that are rounding, and distances that are.
+_SAME = 1e-9
+# Digits of a column by which rows differ.
+_DIGITS = 13
 # Of the correlation matrix, towards the identity; columns beyond three deviations are drawn in.
 _SHRINKAGE, _REACH = 0.05, 3.0
 # Up to this many columns a tree of the rows is faster than all distances.
@@ -51,10 +62,11 @@ class Metric:
     whitening: FloatArray
 
     @classmethod
-    def of_rows(cls, rows: FloatArray) -> Metric:
-        """Learn the metric from rows that are believed."""
-        middle = np.median(rows, axis=0)
-        return cls(middle, _whiten_columns(rows - middle))
+    def of_rows(cls, rows: FloatArray, mass: FloatArray | None = None) -> Metric:
+        """Learn the metric from rows that are believed, and how many rows each counts as."""
+        mass = np.ones(len(rows)) if mass is None else mass
+        middle = weighted_quantiles(rows, mass, (0.5,))[0]
+        return cls(middle, _whiten_columns(rows - middle, mass))
 
     def __call__(self, block: FloatArray) -> FloatArray:
         """Return rows in coordinates whose straight distances count."""
@@ -68,6 +80,28 @@ class Neighbours:
     rows: FloatArray
     counts: FloatArray
     usual: FloatArray
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """Distances and numbers of the reference rows nearest to each row, and the share of each."""
+
+    distances: FloatArray
+    found: IntArray
+    shares: FloatArray
+
+    @property
+    def log_distances(self) -> FloatArray:
+        """Log of the mean distance."""
+        return np.asarray(np.log((self.shares * self.distances).sum(axis=1) + _TIE))
+
+    def log_ratio(self, usual: FloatArray) -> FloatArray:
+        """Return how much larger it is than is usual around there."""
+        return np.asarray(self.log_distances - _LOCALITY * self.average(usual))
+
+    def average(self, values: FloatArray) -> FloatArray:
+        """Return the mean of what the nearest rows have."""
+        return np.asarray(np.einsum("ij,ij...->i...", self.shares, values[self.found]))
 
 
 @dataclass(frozen=True)
@@ -129,8 +163,8 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     def errors(self, block: FloatArray, theta: Neighbours) -> FloatArray:
         """Return how much farther away its neighbours and the middle are than is usual."""
         white = self._whiten(block)
-        distances, found = self._find(white, theta.rows, theta.counts)
-        ratio = _log_ratio(distances, theta.usual[found])
+        found = self._find(white, theta.rows, theta.counts)
+        ratio = np.concatenate([near.log_ratio(theta.usual) for near in found])
         return ratio + _find_remoteness(white) if self.has_middle else ratio
 
     def _whiten(self, block: FloatArray) -> FloatArray:
@@ -138,17 +172,11 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
             raise ValueError("NeighbourModel needs its reference rows; EOSDetector sets them.")
         return self.metric(block)
 
-    def _find(
-        self, white: FloatArray, rows: FloatArray, counts: FloatArray
-    ) -> tuple[FloatArray, IntArray]:
-        """Return distances and numbers of the nearest reference rows, without the row itself."""
+    def _find(self, white: FloatArray, rows: FloatArray, counts: FloatArray) -> Iterator[_Nearest]:
+        """Yield the nearest reference rows, without the row itself, block by block."""
         size = max(_BLOCK_NUMBERS // len(rows), 1)
-        parts = [
-            _find_nearest(white[i : i + size], rows, counts, self.n_neighbours)
-            for i in range(0, len(white), size)
-        ]
-        distances, found = zip(*parts, strict=True)
-        return np.concatenate(distances), np.concatenate(found)
+        for i in range(0, len(white), size):
+            yield _find_nearest(white[i : i + size], rows, counts, self.n_neighbours)
 
     def statistics(self, block: FloatArray, weights: FloatArray, theta: Neighbours) -> Unchanged:  # noqa: ARG002  # signature of the base class
         """Return θ: it does not follow the weights."""
@@ -172,7 +200,8 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         """Return the model with reference rows, whitening and law."""
         if (sample.values == sample.values[0]).all():
             check_rows_differ(sample)
-        rows, numbers = np.unique(sample.values, axis=0, return_inverse=True)
+        first, numbers = _find_different(sample.values)
+        rows = sample.values[first]
         counts = np.bincount(numbers.ravel(), sample.mass).astype(np.float64)
         # In a table of a few levels all rows occur often; only multiples are a table several times.
         if np.allclose(counts / sample.copies, np.round(counts / sample.copies)):
@@ -192,8 +221,9 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         """Return the reference rows with what is usual around each."""
         assert self.references is not None
         assert self.counts is not None
-        distances, _ = self._find(self.references, self.references, self.counts)
-        return Neighbours(self.references, self.counts, _log_mean(distances))
+        found = self._find(self.references, self.references, self.counts)
+        usual = np.concatenate([near.log_distances for near in found])
+        return Neighbours(self.references, self.counts, usual)
 
     def start_from(self, rows: Table) -> Neighbours:  # noqa: ARG002  # signature of the base class
         """Return the reference rows: they do not depend on prior weights."""
@@ -216,27 +246,56 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         That is the mean of the nearest rows, or the middle.
         """
         white = self._whiten(block)
-        distances, found = self._find(white, theta.rows, theta.counts)
-        from_nearest = np.asarray(white - theta.rows[found].mean(axis=1))
+        found = list(self._find(white, theta.rows, theta.counts))
+        from_nearest = white - np.concatenate([near.average(theta.rows) for near in found])
         if not self.has_middle:
-            return from_nearest
-        is_lonely = _log_ratio(distances, theta.usual[found]) >= _find_remoteness(white)
+            return np.asarray(from_nearest)
+        ratio = np.concatenate([near.log_ratio(theta.usual) for near in found])
+        is_lonely = ratio >= _find_remoteness(white)
         return np.where(is_lonely[:, None], from_nearest, white)
 
 
-def _find_nearest(
-    white: FloatArray, rows: FloatArray, counts: FloatArray, k: int
-) -> tuple[FloatArray, IntArray]:
-    """Return the k nearest rows of each row: its own copies, if any, and then others."""
-    n_found = min(k + 1, len(rows))
+def _find_different(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the numbers of different rows, and for each row which of these it is.
+
+    Rows that differ by rounding are equal: sums with effects of levels round.
+    """
+    largest = np.abs(values).max(axis=0)
+    rounded = np.round(values / np.where(largest > 0, largest, 1.0), _DIGITS)
+    _, first, numbers = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
+    return first, numbers
+
+
+def _find_nearest(white: FloatArray, rows: FloatArray, counts: FloatArray, k: int) -> _Nearest:
+    """Return the k nearest rows of each row, and all that are as near as the last of them."""
     search = _search_tree if rows.shape[1] <= _FEW_COLUMNS else _search_all
-    distances, found = search(white, rows, n_found)
-    is_itself = distances[:, 0] == 0
-    copies = np.where(is_itself, np.maximum(counts[found[:, 0]] - 1, 0), 0).astype(np.intp)
-    # Places among the rows found: copies of itself, then the others.
-    places = np.arange(max(n_found - 1, 1)) - copies[:, None]
-    places = np.where(places < 0, 0, np.minimum(places + is_itself[:, None], n_found - 1))
-    return np.take_along_axis(distances, places, axis=1), np.take_along_axis(found, places, axis=1)
+    n_found = min(k + 2, len(rows))
+    while True:
+        distances, found = search(white, rows, n_found)
+        shares = _share_places(distances, counts[found[:, 0]], k)
+        if n_found == len(rows) or not shares[:, -1].any():
+            return _Nearest(distances, found, shares / shares.sum(axis=1, keepdims=True))
+        n_found = min(2 * n_found, len(rows))
+
+
+def _share_places(distances: FloatArray, counts: FloatArray, k: int) -> FloatArray:
+    """Return how many of the k nearest places each of the rows found has.
+
+    The row's own copies come first, if there are any, and then others. Those equally far share the
+    last places: on a grid of rounded values, rounding would choose among them.
+    """
+    is_itself = distances[:, 0] <= _SAME
+    own = np.where(is_itself, np.clip(counts - 1, 0, k), 0)
+    left = (k - own)[:, None]
+    place = np.arange(distances.shape[1]) - is_itself[:, None]
+    is_other = (place >= 0) & (left > 0)
+    last = np.where(is_other & (place < left), distances, 0.0).max(axis=1, keepdims=True)
+    shares: FloatArray = (is_other & (distances < (1 - _SAME) * last)).astype(np.float64)
+    tied = is_other & (shares == 0) & (distances <= (1 + _SAME) * last)
+    rest = np.maximum(left - shares.sum(axis=1, keepdims=True), 0.0)
+    shares += tied * (rest / np.maximum(tied.sum(axis=1, keepdims=True), 1))
+    shares[:, 0] += np.where(shares.sum(axis=1) + own > 0, own, 1.0)  # the only row there is
+    return shares
 
 
 def _search_tree(white: FloatArray, rows: FloatArray, n_found: int) -> tuple[FloatArray, IntArray]:
@@ -254,27 +313,19 @@ def _search_all(white: FloatArray, rows: FloatArray, n_found: int) -> tuple[Floa
     return distances, np.take_along_axis(found, order, axis=1)
 
 
-def _log_mean(distances: FloatArray) -> FloatArray:
-    return np.asarray(np.log(distances.mean(axis=1) + _TIE))
-
-
-def _log_ratio(distances: FloatArray, usual: FloatArray) -> FloatArray:
-    return np.asarray(_log_mean(distances) - _LOCALITY * usual.mean(axis=1))
-
-
 def _find_remoteness(white: FloatArray) -> FloatArray:
     """Return how far rows lie from the middle: close to a logarithm, and at most 2."""
     size = np.sqrt(1 + np.square(white).mean(axis=1))
     return np.asarray(2 * (size - 1) / (size + 1))
 
 
-def _whiten_columns(rows: FloatArray) -> FloatArray:
+def _whiten_columns(rows: FloatArray, mass: FloatArray) -> FloatArray:
     """Return the symmetric inverse root of the shrunk correlation, for columns of any scale."""
     drawn_in = np.clip(rows, -_REACH, _REACH)
-    around = drawn_in - drawn_in.mean(axis=0)
-    deviation = np.sqrt(np.square(around).mean(axis=0))
-    around /= np.where(deviation > 0, deviation, 1.0)
-    correlation = (1 - _SHRINKAGE) * (around.T @ around) / len(rows)
+    scatter = weighted_moments(drawn_in, mass, diagonal=False).scatter
+    deviation = np.sqrt(np.diag(scatter))
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    correlation = (1 - _SHRINKAGE) * scatter / np.outer(deviation, deviation)
     np.fill_diagonal(correlation, 1.0)
     variances, vectors = np.linalg.eigh(correlation)
     return np.asarray((vectors / np.sqrt(variances)) @ vectors.T)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eosparse.core import FloatArray, weighted_moments, weighted_quantiles
-from eosparse.models.normal import Normal
+from eosparse.models.normal import RANK_TOLERANCE, Normal
 from eosparse.rows import Sample
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def bounded_scatter(working: FloatArray, mass: FloatArray) -> tuple[FloatArray, 
     centred = working - weighted_quantiles(working, mass, (0.5,))
     squares = np.einsum("ij,ij->i", centred, centred)
     # Rows equal to the centre, which may be most of them, say nothing about a typical distance.
-    apart = squares > 0
+    apart = squares > RANK_TOLERANCE**2
     typical = weighted_quantiles(squares[apart], mass[apart], (0.5,)).item()
     bound = 1 / np.maximum(1.0, squares / typical)
     weights = mass * bound

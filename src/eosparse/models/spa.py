@@ -147,6 +147,8 @@ class SPAModel(ErrorModel[Labelled, Boxes, BoxSums]):
     pseudo_mass: float = 1e-4
     smallest_size: float = 1.0
 
+    is_proven = True
+
     def errors(self, block: Labelled, theta: Boxes) -> FloatArray:
         """Return the error of each row."""
         costs: FloatArray = self._costs(block, theta).min(axis=1) + self._common(theta)
@@ -264,6 +266,8 @@ class BoxLabelModel(ErrorModel[Labelled, FloatArray, LabelCounts]):
     class_shares: FloatArray
     pseudo_mass: float = 1e-4
     smallest_size: float = 1.0
+
+    is_proven = True
 
     def errors(self, block: Labelled, theta: FloatArray) -> FloatArray:
         """Return the error of each row."""

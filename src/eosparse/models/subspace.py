@@ -20,6 +20,7 @@ from eosparse.models.lengths import (
     drop_rounding,
     lengths,
     nearest_half,
+    own_rounding,
     spatial_median,
     squared_norms,
 )
@@ -57,7 +58,22 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class SubspaceModel(TableModel[Plane, Moments]):
+class PlaneMoments:
+    """Moments of weighted rows, and the subspace at which their weights were found."""
+
+    moments: Moments
+    before: Plane | None
+
+    def scale(self, factor: float) -> PlaneMoments:
+        """Return the moments as if every weight had been multiplied by `factor`."""
+        return PlaneMoments(self.moments.scale(factor), self.before)
+
+    def __add__(self, other: PlaneMoments) -> PlaneMoments:
+        return PlaneMoments(self.moments + other.moments, self.before)
+
+
+@dataclass(frozen=True)
+class SubspaceModel(TableModel[Plane, PlaneMoments]):
     """Error model of robust principal component analysis; θ is a `Plane`.
 
     Attributes
@@ -102,31 +118,36 @@ class SubspaceModel(TableModel[Plane, Moments]):
         if self.column_rounding is not None:
             share_off = 1.0 - np.square(theta.components).sum(axis=0)
             explained = float(self.column_rounding @ np.maximum(share_off, 0.0))
-        return drop_rounding(errors, max(self.rounding, explained))
+        # A row is enormous by itself, not because an enormous one has moved the location.
+        own = own_rounding(np.minimum(squared_norms(block), squared_norms(block - theta.location)))
+        return drop_rounding(errors, np.maximum(own, max(self.rounding, explained)))
 
     def statistics(
         self,
         block: FloatArray,
         weights: FloatArray,
-        theta: Plane | None = None,  # noqa: ARG002  # signature of the base class
-    ) -> Moments:
+        theta: Plane | None = None,
+    ) -> PlaneMoments:
         """Return the weighted moments of the block."""
-        return weighted_moments(block, weights, diagonal=False)
+        return PlaneMoments(weighted_moments(block, weights, diagonal=False), theta)
 
-    def solve(self, statistics: Moments) -> Plane:
+    def solve(self, statistics: PlaneMoments) -> Plane:
         """Return the weighted mean and the leading eigenvectors of the scatter.
 
-        Where the rows span fewer directions, the remaining ones are any that complete the basis.
+        Where the rows span fewer directions, the remaining ones stay as they were; without a
+        subspace before, they are any that complete the basis.
         """
-        size = len(statistics.mean)
-        n_components = self._check_size(size)
+        mean, scatter = statistics.moments.mean, statistics.moments.scatter
+        n_components = self._check_size(len(mean))
         if n_components == 0:
-            return Plane(statistics.mean, np.zeros((0, size)), np.zeros(0))
-        variances, components = _find_main_axes(statistics.scatter, n_components)
+            return Plane(mean, np.zeros((0, len(mean))), np.zeros(0))
+        variances, components = _find_main_axes(scatter, n_components)
+        if statistics.before is not None:
+            components = _keep_axes(components, variances, statistics)
         # The sign of an eigenvector is arbitrary: make the largest entry positive.
         largest = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
         components *= np.where(largest < 0, -1.0, 1.0)[:, None]
-        return Plane(statistics.mean, components, np.maximum(variances, 0.0))
+        return Plane(mean, components, np.maximum(variances, 0.0))
 
     def _check_size(self, n_features: int) -> int:
         check_whole("n_components", self.n_components, 0)
@@ -162,10 +183,10 @@ class SubspaceModel(TableModel[Plane, Moments]):
         if reach.max() < _FARTHEST:
             yield self.solve(self.statistics(values, mass))
         directions = centred / np.where(reach > 0, reach, np.inf)[:, None]
-        turned = self.solve(weighted_moments(directions, mass, diagonal=False))
+        turned = self.solve(self.statistics(directions, mass))
         yield Plane(middle, turned.components, turned.variances)
         near = nearest_half(values, mass)
-        yield self.solve(self.statistics(values[near], mass[near]))
+        yield self.solve(self.statistics(values[near], mass[near], turned))
 
     def round_off(self, rounding: float, columns: FloatArray) -> SubspaceModel:
         """Return the model for which errors that rounding can explain are zero."""
@@ -210,6 +231,26 @@ def _find_main_axes(scatter: FloatArray, number: int) -> tuple[FloatArray, Float
     return variances[::-1], vectors.T[::-1].copy()
 
 
+def _keep_axes(axes: FloatArray, variances: FloatArray, statistics: PlaneMoments) -> FloatArray:
+    """Replace axes along which the rows do not scatter by those of the subspace before.
+
+    If few rows have weight, rounding would choose these axes, and with them the rows that come
+    next.
+    """
+    moments, before = statistics.moments, statistics.before
+    assert before is not None
+    squares = squared_norms((np.abs(axes) @ np.sqrt(np.diag(moments.scatter)))[:, None])
+    lost = own_rounding(squared_norms((np.abs(axes) @ np.abs(moments.mean))[:, None]))
+    found = axes[variances > np.maximum(_NO_SPREAD * squares, lost)]
+    n_missing = len(axes) - len(found)
+    if n_missing == 0:
+        return axes
+    rest = before.components - (before.components @ found.T) @ found
+    return np.vstack([found, np.linalg.svd(rest)[2][:n_missing]])
+
+
+# Variances below this part of the squares that cancel in them are rounding.
+_NO_SPREAD = 1e-14
 # Ratio of variances beyond which an eigenvector loses half of its digits.
 _GRADED = 1e8
 # Of dgejsv: rows and columns may both be of very different sizes.

@@ -324,7 +324,7 @@ def _fit_column(
     quantiles = _interpolate_quantiles(x, mass, np.append(scale.levels, (0.25, 0.5, 0.75)))
     low, middle, high = quantiles[-3:].tolist()
     quantiles = quantiles[:-3]
-    unit = high - low or float(quantiles[-1] - quantiles[0]) or 1.0
+    unit = high - low or float(quantiles[-1] - quantiles[0]) or float(np.ptp(x)) or 1.0
     line = _search(Line(), quantiles, middle, unit, scale)
     if bends and line.misfit > SIGNIFICANT_GAIN:
         line = _bend(line, quantiles, scale)
