@@ -374,7 +374,9 @@ def _flags_tail(found: Climb) -> bool:
     check = found.check
     in_groups = sum(group.share for group in found.groups if group.is_outlier)
     is_grouped = in_groups * check.total > check.flagged / 2
-    return check.near > (_TAIL_OF_GROUP if is_grouped else _TAIL) * check.flagged
+    if is_grouped:
+        return check.near > _TAIL_OF_GROUP * check.flagged
+    return check.near > min(_TAIL * check.flagged, _LARGE_SHARE * check.total)
 
 
 _NAMES = {
