@@ -310,3 +310,20 @@ class TestWideTables:
         detector = EOSDetector().fit(X)
         expected = chi2.sf(np.square(X).sum(axis=1), 80)
         assert np.corrcoef(detector.p_values_, expected)[0, 1] > 0.97
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.4])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_group_along_one_column_of_few_rows_is_warned_about(share, seed):
+    """Three rows per column tell a shrunk covariance little about any of them."""
+    X = np.random.default_rng(seed).standard_normal((600, 200))
+    X[: int(600 * share), 0] += 8 * 200**0.5
+    with pytest.warns(MaskingWarning, match="lie apart in a few directions"):
+        EOSDetector(model="gaussian").fit(X)
+
+
+def test_heavy_tails_of_few_rows_are_no_group():
+    X = np.random.default_rng(0).standard_t(5, (600, 200))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MaskingWarning)
+        EOSDetector(model="gaussian").fit(X)

@@ -8,6 +8,11 @@ import numpy as np
 
 from eosparse.core.arrays import FloatArray
 
+# Rows whose weight is a smaller part of the largest are left out. Weights fall exponentially with
+# the squares of rows, so that such rows add nothing, however far they lie.
+_NEGLIGIBLE = 1e-40
+# If no more than this part of the rows is left, products of them are worth a copy.
+_WORTH_A_COPY = 0.9
 # Moments around another point may lose two digits to its distance from their own mean.
 _MOST_CANCELLED = 0.99
 
@@ -41,12 +46,11 @@ class Moments:
             return self
         mine, theirs = self.mass / mass, other.mass / mass
         gap = other.mean - self.mean
-        between = gap * gap if self.scatter.ndim == 1 else np.outer(gap, gap)
-        return Moments(
-            mass,
-            mine * self.mean + theirs * other.mean,
-            mine * self.scatter + theirs * other.scatter + mine * theirs * between,
-        )
+        scatter = mine * self.scatter
+        scatter += theirs * other.scatter
+        part = mine * theirs * gap
+        scatter += part * gap if scatter.ndim == 1 else np.outer(part, gap)
+        return Moments(mass, mine * self.mean + theirs * other.mean, scatter)
 
 
 def weighted_moments(values: FloatArray, weights: FloatArray, *, diagonal: bool) -> Moments:
@@ -97,9 +101,13 @@ def _scatter(centred: FloatArray, share: FloatArray, *, diagonal: bool) -> Float
 def centred_moments(centred: FloatArray, weights: FloatArray, *, diagonal: bool) -> Moments | None:
     """Return the moments of rows from which a point close to their mean has been subtracted.
 
-    The rows are overwritten. None if that point is so far from the mean that digits would be lost.
+    The rows may be overwritten. None if that point is so far from the mean that digits would be
+    lost.
     """
     mass = float(weights.sum())
+    counted = weights > _NEGLIGIBLE * weights.max()
+    if np.count_nonzero(counted) < _WORTH_A_COPY * len(weights):
+        centred, weights = centred[counted], weights[counted]
     share = weights / mass
     gap = share @ centred
     around = _scatter(centred, share, diagonal=diagonal)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from eosparse.core import CollapseError, MaskingWarning, Status, warn_caller
+from eosparse.core import CollapseError, FloatArray, MaskingWarning, Status, warn_caller
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.notices import warn_of_unclear_rows
@@ -161,8 +161,9 @@ class Ladder:
                 if (bent := self._look_for_margins(rungs, found)) is not None:
                     return bent
                 is_masked = any(issubclass(w.category, MaskingWarning) for w in caught)
-                if is_masked or self._hides_groups(found):
-                    grouped = self._look_for_groups(rungs, failed)
+                # Wide tables have no rung of groups: to look for them would be in vain.
+                if "groups" in rungs and (is_masked or self._hides_groups(found)):
+                    grouped = self._look_for_groups(failed)
                     if grouped is not None:
                         return grouped
                 if is_masked:
@@ -199,10 +200,8 @@ class Ladder:
             return None
         return bent
 
-    def _look_for_groups(self, rungs: tuple[str, ...], failed: list[str]) -> Climb | None:
-        """Return groups that one cloud may have masked, if the ladder has such a rung."""
-        if "groups" not in rungs:
-            return None
+    def _look_for_groups(self, failed: list[str]) -> Climb | None:
+        """Return groups that one cloud may have masked."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = self._try("groups", failed, is_last=False)
@@ -238,10 +237,11 @@ class Ladder:
         """Fit a model that was asked for, to all columns as numbers."""
         fit = fit_model(self.table, model, self.options, is_scaled=is_scaled)
         judge, distances = self._judge(fit)
-        check = check_law(judge, self.sample)
+        fitted = fit.measure(self.sample.values)
+        check = check_law(judge, self.sample, fitted)
         groups: tuple[Group, ...] = ()
         if fit.model.is_one_cloud:
-            groups = find_flagged_groups(judge, self.sample, self.columns)
+            groups = find_flagged_groups(judge, self.sample, fitted, self.columns)
         promise = _decide("gaussian", check, groups)
         reason = f"The model was asked for: {type(model).__name__}."
         return Climb(fit, judge, distances, None, reason, promise, self.columns, check, groups)
@@ -300,8 +300,9 @@ class Ladder:
         if rung != "local":  # where levels are coordinates
             fit = self._bound_levels(fit)
         judge, distances = self._judge(fit)
-        check = check_law(judge, self.sample)
-        groups = self._find_groups(rung, judge)
+        fitted = fit.measure(self.sample.values)
+        check = check_law(judge, self.sample, fitted)
+        groups = self._find_groups(rung, judge, fitted)
         reason = _give_reason(rung, prepared, failed)
         promise = _doubt_flags(_decide(rung, check, groups), check)
         promise = self._doubt_tails(promise, prepared.view)
@@ -328,12 +329,12 @@ class Ladder:
             warn_of_unclear_rows(judge, self.rule.value)
         return judge, distances
 
-    def _find_groups(self, rung: str, judge: Judge) -> tuple[Group, ...]:
+    def _find_groups(self, rung: str, judge: Judge, fitted: FloatArray) -> tuple[Group, ...]:
         if rung == "local":
             return ()
         if rung == "groups":
             return describe_components(judge, self.table.mass, self.columns)
-        return find_flagged_groups(judge, self.sample, self.columns)
+        return find_flagged_groups(judge, self.sample, fitted, self.columns)
 
     def _look_for_combinations(self, fit: Fit[Any]) -> Fit[Any]:
         """Return the fit with the combinations of levels that do not occur, if there are any."""

@@ -17,27 +17,26 @@ Columns = tuple[ColumnKind, ...]
 _MOST_NAMED = 2
 
 
-def find_flagged_groups(judge: Judge, sample: Sample, columns: Columns) -> tuple[Group, ...]:
-    """Find groups among the flagged rows of a sample."""
+def find_flagged_groups(
+    judge: Judge, sample: Sample, fitted: FloatArray, columns: Columns
+) -> tuple[Group, ...]:
+    """Find groups among the flagged rows of a sample, given their distances."""
     values = sample.values
-    fitted = judge.fit.measure(values)
     chosen = judge.is_outlier(fitted) & (sample.mass > 0)
     flagged, mass, total = values[chosen], sample.mass[chosen], float(sample.mass.sum())
     if not len(flagged):
         return ()
-    deviations = judge.fit.deviations(flagged)
-    parts = find_groups_apart(deviations, total, deviations.shape[1], mass)
+    parts = find_groups_apart(judge.fit.whiten(flagged), total, values.shape[1], mass)
     n_rows = sample.table.mass
     return tuple(
-        _describe(flagged[part], deviations[part], mass[part].sum() / total, n_rows, columns)
-        for part in parts
+        _describe(judge, flagged[part], mass[part].sum() / total, n_rows, columns) for part in parts
     )
 
 
 def _describe(
-    rows: FloatArray, deviations: FloatArray, share: float, n_rows: float, columns: Columns
+    judge: Judge, rows: FloatArray, share: float, n_rows: float, columns: Columns
 ) -> Group:
-    typical = np.abs(np.median(deviations, axis=0))
+    typical = np.abs(np.median(judge.fit.deviations(rows), axis=0))
     return Group(
         n_rows=round(share * n_rows),
         share=share,

@@ -256,6 +256,10 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
             "deviations(block, theta, alpha) to do so."
         )
 
+    def whiten(self, block: FloatArray, theta: Theta, alpha: float) -> FloatArray:
+        """Return rows in coordinates in which they are as far apart as their deviations are."""
+        return self.deviations(block, theta, alpha)
+
     def location(self, theta: Theta) -> FloatArray:  # noqa: ARG002  # for subclasses
         """Return the location of the rows, in the units of the columns."""
         raise AttributeError(

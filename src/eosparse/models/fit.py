@@ -66,6 +66,11 @@ class Fit(Generic[Theta]):
             distances = np.where(self.ranges.is_outside(values), IMPOSSIBLE, distances)
         return distances
 
+    def whiten(self, values: FloatArray) -> FloatArray:
+        """Return rows in coordinates in which they are as far apart as their deviations are."""
+        view = self.coordinates or self.model.view
+        return self.model.whiten(view(values), self.result.theta, self.result.alpha)
+
     def deviations(self, values: FloatArray) -> FloatArray:
         """Return a deviation for each column, whose squares explain the distance."""
         view = self.coordinates or self.model.view

@@ -26,7 +26,6 @@ import numpy as np
 
 from eosparse.core import (
     FloatArray,
-    Foresight,
     Moments,
     Result,
     Visit,
@@ -42,13 +41,13 @@ from eosparse.models import fused
 from eosparse.models.base import TableModel
 from eosparse.models.efficiency import Structure, covariance_parameters
 from eosparse.models.exact_fit import restrict
+from eosparse.models.gaussian_foresight import foresee_gaussian
 from eosparse.models.gaussian_law import find_gaussian_law, is_law_known, part_in_span
 from eosparse.models.gaussian_search import propose_attempts
 from eosparse.models.normal import (
     RANK_TOLERANCE,
     Normal,
     inverse_root,
-    move_covariance,
     times_transposed,
 )
 from eosparse.models.shrinkage import choose_shrinkage
@@ -67,10 +66,6 @@ from eosparse.rows import (
 _FAR_FROM_ZERO = 2.0**16
 # From so many columns on, blocks are kept row by row.
 _MANY_COLUMNS = 64
-# c = 1 is the collapse onto a point; 1/(1-c) has to stay finite.
-_LARGEST_COUPLING = 0.999
-# With a larger c, an extrapolation by 1/(1-c) would be longer than twenty steps.
-_LARGEST_RELAXED = 0.95
 _STRUCTURES: tuple[Structure, ...] = ("full", "diag", "spherical")
 # The square of a smaller mass would lose digits.
 _LEAST_MASS = 1e-140
@@ -141,6 +136,7 @@ class GaussianModel(TableModel[Normal, Moments]):
     view = staticmethod(np.asarray)  # type: ignore[assignment]  # as stored; θ has shift and scale
     propose = propose_attempts
     find_law = find_gaussian_law
+    foresee = foresee_gaussian
     has_known_law = property(is_law_known)
 
     def __post_init__(self) -> None:
@@ -288,33 +284,6 @@ class GaussianModel(TableModel[Normal, Moments]):
         moments = Moments(1.0, gap, around - np.outer(gap, gap))
         return Visit(summary, _shift_and_scale(moments, theta.location, scale))
 
-    def foresee(self, before: Normal, after: Normal, alpha: float) -> Foresight[Normal]:
-        """Over-relax the location by 1/(1-c), and the inverse covariance by a little more.
-
-        On many Gaussian rows the plain step leaves a part c of every error; this one leaves none
-        of it to first order. With few rows for each parameter of the covariance, the part lies
-        around c by Marchenko and Pastur's law, and the step aims at its middle. The objective
-        falls by what the θ-step gains at the old weights, and as much again for each further
-        plain step that the extrapolated one stands for.
-        """
-        c = min(self.coupling(alpha), _LARGEST_COUPLING)
-        if not len(before.location):
-            return Foresight(0.0, None)
-        # The middle between the least and the largest eigenvalue of the law.
-        crowded = (1 + float(np.sqrt(self.crowding))) ** 2 / 2
-        middle = min(c * (1 + self.crowding if self.crowding < 1 else crowded), _LARGEST_COUPLING)
-        gap = before.whiten((after.location - before.location)[None, :])[0]
-        if self.amount > 0.0:  # c is small, and an extrapolation costs more than the pass it saves
-            gain = (1 - self.amount) * float(gap @ gap) + after.divergence_from(before)
-            return Foresight(gain / (2 * self.n_features * (1 - middle)), None)
-        move = move_covariance(before, after.covariance, 1 / (1 - middle))
-        gain = (1 - self.amount) * float(gap @ gap) + move.divergence
-        fall = gain / (2 * self.n_features * (1 - middle))
-        if move.further is None or not 0.0 < c < _LARGEST_RELAXED:
-            return Foresight(fall, None)
-        location = before.location + (after.location - before.location) / (1 - c)
-        return Foresight(fall, Normal(location, move.further))
-
     # What is left open, and starts
 
     def sample_size(self, table: Table) -> int:
@@ -403,6 +372,17 @@ class GaussianModel(TableModel[Normal, Moments]):
             peak = float(np.exp((result.objective - at_location) / result.alpha))
         held = part_in_span(self, result.theta) if self.amount > 0 else None
         return SelfPull(self.coupling(result.alpha), peak, leverage, held, self.copies)
+
+    def whiten(self, block: FloatArray, theta: Normal, alpha: float) -> FloatArray:
+        """Return rows that are as far apart as their deviations are.
+
+        Any root of V makes them so, and a triangular one takes a tenth of the time.
+        """
+        assert self.coordinates is not None
+        if self.coordinates.basis is not None:
+            return self.deviations(block, theta, alpha)
+        white = theta.whiten(self.coordinates.standardise(block) - theta.location)
+        return np.asarray(np.sqrt(1 - self.coupling(alpha)) * white)
 
     def deviations(self, block: FloatArray, theta: Normal, alpha: float) -> FloatArray:
         """Return the signed, standardised deviation of each column; squares sum to the distance.

@@ -253,7 +253,7 @@ class StartSearch:
         """
         try:
             weights = self.concentrate_weights(guess, pool)
-            fit = self.fit(self.grow(weights) if self.model.amount > 0 else weights)
+            fit = self.grow(weights)[1] if self.model.amount > 0 else self.fit(weights)
             _ = fit.factor  # raises here if the fit is singular
         except SingularFitError:
             return None
@@ -268,10 +268,10 @@ class StartSearch:
         weights, log_det = guess, np.inf
         # In many columns a guess comes from a search of its own.
         least = _CONCENTRATION_STEPS if self.values.shape[1] <= WIDE else 1
-        # A shrunk covariance is never singular.
+        # A shrunk covariance is never singular, so that no fall has to be watched.
         is_open = self.model.amount == 0
-        fall = max(_LEAST_FALL, _EQUAL_FALL * self.values.shape[1]) if is_open else np.inf
-        for step in range(_MOST_CONCENTRATIONS):
+        fall = max(_LEAST_FALL, _EQUAL_FALL * self.values.shape[1])
+        for step in range(_MOST_CONCENTRATIONS if is_open else least):
             fit = self.fit(weights)
             try:
                 before, log_det = log_det, fit.log_det
@@ -303,8 +303,10 @@ class StartSearch:
             near = distances <= weighted_quantiles(distances, self.mass, (0.5,))
             self.concentrate(self.mass * near, self.mass)
 
-    def grow(self, weights: FloatArray) -> FloatArray:
+    def grow(self, weights: FloatArray) -> tuple[FloatArray, Normal]:
         """Take in all rows that lie as close to a fit as those it was fitted to, again and again.
+
+        Returns the weights of these rows, and a fit to them, or to all but a few of them.
 
         Both are measured from the fit without the row. Cube roots of squared distances are close
         to Gaussian (Wilson and Hilferty). Their spread is that of the nearer half at first, and
@@ -312,7 +314,8 @@ class StartSearch:
         """
         farthest = float(ndtri(1 - _LEFT_OUT))
         for step in range(_GROWTH_STEPS if self.values.shape[1] <= WIDE else _FEW_GROWTH_STEPS):
-            roots = np.cbrt(self._left_out_distances(self.fit(weights), weights))
+            fit = self.fit(weights)
+            roots = np.cbrt(self._left_out_distances(fit, weights))
             if step == 0:
                 low, middle = weighted_quantiles(roots, weights, (0.25, 0.5))
                 spread = (middle - low) / float(ndtri(0.75))
@@ -320,9 +323,9 @@ class StartSearch:
                 moments = weighted_moments(roots[:, None], weights, diagonal=True)
                 middle, spread = moments.mean[0], np.sqrt(moments.scatter[0])
             before, weights = weights, self.mass * (roots <= middle + farthest * spread)
-            if step > 0 and self.mass @ (weights != before) <= _SETTLED * self.mass.sum():
-                break
-        return weights
+            if self.mass @ (weights != before) <= _SETTLED * self.mass.sum():
+                return weights, fit
+        return weights, self.fit(weights)
 
     def fit(self, weights: FloatArray) -> Normal:
         """Return the fit to weighted rows."""

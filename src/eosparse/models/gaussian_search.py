@@ -257,23 +257,28 @@ class _Choice:
         if found is None:
             return Attempt(model, alpha)
         members = Members(model, sketch, found.theta, found.cut, 1 - coupling)
+        far = _lies_far(found, seen.values)
         if model.amount > 0.0:
-            return self._attempt_crowded(members.weigh(sample.values, sample.mass), coupling, alpha)
-        holding = self._hold(narrow.search(), found, coupling)
+            start = members.weigh(working, sample.mass)
+            return self._attempt_crowded(start, far, coupling, alpha)
+        holding = self._hold(narrow.search(), found, far, coupling)
         if holding == coupling:
             return Attempt(model, alpha, begin=members.begin)
         bold = replace(members, factor=1 - holding)
         return Attempt(model, model.alpha(holding), begin=bold.begin)
 
-    def _attempt_crowded(self, start: FloatArray, coupling: float, alpha: float) -> Attempt[Normal]:
+    def _attempt_crowded(
+        self, start: FloatArray, far: BoolArray, coupling: float, alpha: float
+    ) -> Attempt[Normal]:
         """Start from the rows that lie as close as some do, and let these choose the shrinkage.
 
-        Outliers make a table look structured, and a covariance that follows them takes them in.
+        Outliers make a table look structured, and a covariance that follows them takes them in. So
+        it may take in rows that lie far away in the sketch, which is said.
         """
         search = self.search()
-        weights = search.grow(search.concentrate_weights(start, self.sample.mass))
+        weights, fit = search.grow(search.concentrate_weights(start, self.sample.mass))
         if not self.request.is_alpha_open or self.model.shrinkage != "auto":
-            return Attempt(self.model, alpha, search.fit(weights))
+            return Attempt(self.model, alpha, fit)
         taken = weights > 0
         share = float(weights.sum() / self.sample.mass.sum())
         rows = replace(
@@ -284,10 +289,10 @@ class _Choice:
         )
         inner = replace(self, model=choose_shrinkage(self.model, rows))
         inner_search = inner.search()
-        weights = inner_search.grow(weights)
+        weights, fit = inner_search.grow(weights)
         relaxed = inner.first_coupling() * coupling / self.first_coupling()
-        fit = inner_search.fit(weights)
-        self._warn_if_near(np.exp(-relaxed / 2 * fit.mahalanobis(inner_search.values)), weights > 0)
+        near = np.exp(-relaxed / 2 * fit.mahalanobis(inner_search.values))
+        self._warn_if_near(near, (weights > 0) & ~far)
         return Attempt(inner.model, inner.model.alpha(relaxed), fit)
 
     def _warn_if_near(self, weights: FloatArray, taken: BoolArray) -> None:
@@ -297,7 +302,9 @@ class _Choice:
         if left_out > _TAKEN_IN and mass @ (weights * ~taken) > _TAKEN_IN * (mass @ weights):
             self._warn_of_near(left_out)
 
-    def _hold(self, narrow: StartSearch, found: Candidate, coupling: float) -> float:
+    def _hold(
+        self, narrow: StartSearch, found: Candidate, far: BoolArray, coupling: float
+    ) -> float:
         """Return a c for all columns at which rows that are left out in a sketch stay out.
 
         Along other directions these rows are like all others, so the alternation takes them in, or
@@ -305,9 +312,7 @@ class _Choice:
         sides at another c; those far beyond it do only if a group of them is taken in.
         """
         bolder = self._bolder_couplings(float(self.sample.n_rows) / self.sample.copies)
-        size, total = narrow.values.shape[1], float(narrow.mass.sum())
-        farther = chi_squared_quantile(_FAR, size) / chi_squared_quantile(0.99, size)
-        far = found.theta.mahalanobis(narrow.values) > farther * found.cut
+        total = float(narrow.mass.sum())
         for c in (coupling, *sorted(set(bolder.values()) - {coupling})):
             end = narrow.end(narrow.model.alpha(c), found.theta, tol=1e-12, max_iter=500)
             if end is None or narrow.mass @ (end.inside & far) > _TAKEN_IN * total:
@@ -369,6 +374,13 @@ class _Choice:
                 return found, False
             found = left
         return found, True
+
+
+def _lies_far(found: Candidate, values: FloatArray) -> BoolArray:
+    """Return which rows lie far beyond a solution, where hardly any good one does."""
+    size = values.shape[1]
+    farther = chi_squared_quantile(_FAR, size) / chi_squared_quantile(0.99, size)
+    return np.asarray(found.theta.mahalanobis(values) > farther * found.cut)
 
 
 def _name_dependent_columns(model: GaussianModel, sample: Sample) -> str:

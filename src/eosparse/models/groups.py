@@ -52,10 +52,11 @@ def find_group(values: FloatArray, mass: FloatArray, evidence: float = 1.0) -> B
     >>> int(find_group(rows, np.ones(500)).sum())
     348
     """
-    half = _halve(values, evidence * mass)
-    if half is None:
+    halves = _halve(values, evidence * mass)
+    if halves is None:
         return None
-    projections = odd_projections(values, mass, half)
+    half, white = halves
+    projections = odd_projections(values, mass, half, white)
     splits = split_in_two(projections[half], mass[half])
     for number, projection in enumerate(projections.T):
         low, high = splits.low[number], splits.high[number]
@@ -77,10 +78,11 @@ def shows_groups(values: FloatArray, mass: FloatArray) -> bool:
     >>> shows_groups(rows + np.repeat([-8.0, 0.0, 6.0], 200)[:, None], np.ones(600))
     True
     """
-    half = _halve(values, mass)
-    if half is None:
+    halves = _halve(values, mass)
+    if halves is None:
         return False
-    projections = odd_projections(values, mass, half)[~half]
+    half, white = halves
+    projections = odd_projections(values, mass, half, white)[~half]
     return any(_dips(projection, mass[~half]) for projection in projections.T)
 
 
@@ -98,10 +100,10 @@ def _dips(projection: FloatArray, mass: FloatArray) -> bool:
     return bool((is_deep & (peak - counts > _SIGNIFICANT * np.sqrt(peak + counts))).any())
 
 
-def _halve(values: FloatArray, mass: FloatArray) -> BoolArray | None:
-    """Return every other row in the order of distances from the mean; equal rows stay together.
+def _halve(values: FloatArray, mass: FloatArray) -> tuple[BoolArray, FloatArray] | None:
+    """Return every other row in the order of distances from the mean, and the whitened rows.
 
-    None if a half has too few rows to show anything.
+    Equal rows stay together. None if a half has too few rows to show anything.
     """
     if mass.sum() < 2 * _FEWEST_ROWS:
         return None
@@ -112,7 +114,8 @@ def _halve(values: FloatArray, mass: FloatArray) -> BoolArray | None:
     is_new = np.diff(ordered, prepend=-1.0) > _EQUAL * ordered
     half = np.empty(len(order), dtype=bool)
     half[order] = np.cumsum(is_new) % 2 == 0
-    return half if min(mass[half].sum(), mass[~half].sum()) >= _FEWEST_ROWS else None
+    is_enough = min(mass[half].sum(), mass[~half].sum()) >= _FEWEST_ROWS
+    return (half, white) if is_enough else None
 
 
 def _has_valley(projection: FloatArray, counts: FloatArray, low: float, high: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +21,8 @@ _SMALL_PIVOT = 1e-4
 _MOST_STRIPS, _STRIP = 8, 64
 # Fits that differ by less than this per column, in log-determinant and divergence, are alike.
 _EQUAL_LOG_DET, _EQUAL_DIVERGENCE = 0.02, 0.1
+# A step this many times as long as a plain one no longer follows from it linearly.
+LONGEST_STRAIGHT = 1.5
 # An extrapolated inverse covariance may fall to this part of the former one in any direction.
 _LEAST_PRECISION = 0.1
 
@@ -82,7 +85,7 @@ class Normal:
         """Sum of the squared elements of the inverse covariance."""
         if self.factor.ndim == 1:
             return float(np.square(1.0 / self.covariance).sum())
-        return float(np.square(self.inverse_factor.T @ self.inverse_factor).sum())
+        return _sum_of_squared_products(self.inverse_factor)
 
     @cached_property
     def is_well_conditioned(self) -> bool:
@@ -133,8 +136,11 @@ class Normal:
         if self.factor.ndim == 1:
             excess = self.covariance / other.covariance - 1.0
             return float((excess - np.log1p(excess)).sum())
-        ratio = _substitute(other.factor, self.factor)
-        return float(np.square(ratio).sum()) - len(ratio) - self.log_det + other.log_det
+        if other.is_well_conditioned:
+            squares = _sum_of_squares(other.inverse_factor, self.factor)
+        else:
+            squares = float(np.square(_substitute(other.factor, self.factor)).sum())
+        return squares - len(self.location) - self.log_det + other.log_det
 
 
 class SingularFitError(CollapseError):
@@ -180,10 +186,31 @@ def times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
     if size < 2 * _STRIP:
         return (lower @ rows.T).T
     product = np.empty((size, len(rows)))
-    ends = np.linspace(0, size, 1 + min(size // _STRIP, _MOST_STRIPS)).astype(int)
-    for begin, end in itertools.pairwise(ends):
+    for begin, end in _strips(size):
         np.matmul(lower[begin:end, :end], rows.T[:end], out=product[begin:end])
     return product.T
+
+
+def _strips(size: int) -> Iterator[tuple[int, int]]:
+    """Return where each strip of a triangular matrix begins and ends."""
+    n_strips = min(max(size // _STRIP, 1), _MOST_STRIPS)
+    return itertools.pairwise(np.linspace(0, size, 1 + n_strips).astype(int).tolist())
+
+
+def _sum_of_squares(one: FloatArray, two: FloatArray) -> float:
+    """Return the sum of the squared elements of a product of lower triangular matrices."""
+    products = (one[begin:end, :end] @ two[:end, :end] for begin, end in _strips(len(one)))
+    return sum(float(np.square(product).sum()) for product in products)
+
+
+def _sum_of_squared_products(lower: FloatArray) -> float:
+    """Return the sum of the squared elements of ``A'A`` for a lower triangular matrix A."""
+    total = 0.0
+    for begin, end in _strips(len(lower)):
+        below, strip = lower[begin:], lower[begin:, begin:end]
+        total += 2 * float(np.square(strip.T @ below[:, :begin]).sum())
+        total += float(np.square(strip.T @ strip).sum())
+    return total
 
 
 @dataclass(frozen=True)
@@ -218,6 +245,20 @@ def move_covariance(before: Normal, after: FloatArray, factor: float) -> Move:
     root, _ = lapack.dpotrf(precision, lower=1, clean=1)
     half = _substitute(root, before.factor.T)
     return Move(divergence, half.T @ half)
+
+
+def move_straight(before: Normal, after: Normal, factor: float) -> Move:
+    """Return the step between two covariances, and the end of a longer one along the covariance.
+
+    It has an end only if that is positive definite whatever the direction: all eigenvalues r of the
+    ratio of the covariances are then above ``1 - 1/factor``, because no term ``r - 1 - log r`` of
+    the divergence can be larger than their sum.
+    """
+    divergence, least = after.divergence_from(before), 1 - 1 / factor
+    is_regular = least == 0.0 or divergence < least - 1 - float(np.log(least))
+    if factor >= LONGEST_STRAIGHT or not is_regular:
+        return Move(divergence, None)
+    return Move(divergence, before.covariance + factor * (after.covariance - before.covariance))
 
 
 def _move_variances(before: FloatArray, after: FloatArray, factor: float) -> Move:

@@ -8,17 +8,24 @@ of whitened rows. Random directions besides show rows that lie farther out in al
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import lapack
 
-from eosparse.core import FloatArray, Moments, centre_and_spread
+from eosparse.core import (
+    FloatArray,
+    Moments,
+    centre_and_spread,
+    centred_moments,
+    weighted_moments,
+)
 from eosparse.models.directions import follow_extremes
-from eosparse.models.normal import Normal
+from eosparse.models.normal import Normal, times_transposed
 from eosparse.models.shrinkage import ROWS_PER_COLUMN, bounded_scatter, oas_shrinkage
-from eosparse.rows import Coordinates, Table
+from eosparse.rows import Coordinates, Table, map_parallel
 
 if TYPE_CHECKING:
     from eosparse.models.gaussian import GaussianModel
@@ -75,14 +82,20 @@ class Members:
     cut: float
     factor: float
 
-    def weigh(self, block: FloatArray, prior: FloatArray | None) -> FloatArray:
+    def weigh(self, working: FloatArray, prior: FloatArray | None) -> FloatArray:
         """Return the prior weights of rows that belong, and zeros."""
-        is_member = self.theta.mahalanobis(self.sketch(block)) <= self.cut
+        is_member = self.theta.mahalanobis(working @ self.sketch.directions) <= self.cut
         return is_member * (1.0 if prior is None else prior)
 
     def sum_up(self, block: FloatArray, prior: FloatArray | None) -> Moments:
         """Return the moments of the rows of a block that belong."""
-        return self.model.statistics(block, self.weigh(block, prior))
+        working = self.sketch.coordinates(block)
+        weights = self.weigh(working, prior)
+        # Rows are already centred, roughly, which saves a copy of them.
+        moments = centred_moments(working, weights, diagonal=False) if weights.any() else None
+        if moments is not None:
+            return moments
+        return weighted_moments(self.sketch.coordinates(block), weights, diagonal=False)
 
     def begin(self, rows: Table) -> Normal:
         """Return the fit to the rows that belong."""
@@ -108,12 +121,19 @@ def choose_sketch(
     """
     share = mass / mass.sum()
     bounded, unit = _bound_rows(working, mass, is_rotated=coordinates.basis is not None)
-    found: list[FloatArray] = [_leading_axes(bounded - share @ bounded, share) / unit[:, None]]
-    # With few rows per column, directions can be chosen in which any rows form groups.
-    if mass.sum() >= ROWS_PER_COLUMN * working.shape[1]:
-        found.append(_odd_directions(working, mass))
-        found.append(_odd_columns(bounded, share) / unit[:, None])
-    found.append(_random_directions(working.shape[1], _N_RANDOM))
+    searches: list[Callable[[], FloatArray]] = [
+        lambda: _leading_axes(bounded - share @ bounded, share) / unit[:, None]
+    ]
+    # With few rows per column, directions can be chosen in which any rows form groups. Columns are
+    # too few for that; those with the lowest kurtosis, where rows are split, and not heavy tails.
+    has_enough = mass.sum() >= ROWS_PER_COLUMN * working.shape[1]
+    if has_enough:
+        searches.append(lambda: _odd_directions(working, mass))
+    if has_enough or coordinates.basis is None:
+        ends = ("low", "high", "skewed") if has_enough else ("low",)
+        searches.append(lambda: _odd_columns(bounded, share, ends) / unit[:, None])
+    searches.append(lambda: _random_directions(working.shape[1], _N_RANDOM))
+    found = map_parallel(lambda search: search(), searches)
     return Sketch(coordinates, _orthonormalise(np.concatenate(found, axis=1)[:, :most]))
 
 
@@ -142,17 +162,17 @@ def _leading_axes(rows: FloatArray, share: FloatArray) -> FloatArray:
     return axes
 
 
-def _odd_columns(bounded: FloatArray, share: FloatArray) -> FloatArray:
-    """Return the axes of the columns with the lowest and highest kurtosis and skewness."""
+def _odd_columns(bounded: FloatArray, share: FloatArray, ends: tuple[str, ...]) -> FloatArray:
+    """Return the axes of the columns with a low or high kurtosis, or that are most skewed."""
     centred = bounded - share @ bounded
     spread = np.sqrt(share @ np.square(centred))
     centred /= np.where(spread > 0, spread, 1.0)
     squares = np.square(centred)
     skewness = np.abs(np.einsum("i,ij,ij->j", share, squares, centred))
     kurtosis = share @ np.square(squares)
-    ends = [np.argsort(kurtosis, kind="stable"), np.argsort(-kurtosis, kind="stable")]
-    ends.append(np.argsort(-skewness, kind="stable"))
-    chosen = np.unique(np.concatenate([order[:_N_COLUMNS] for order in ends]))
+    by = {"low": kurtosis, "high": -kurtosis, "skewed": -skewness}
+    orders = [np.argsort(by[end], kind="stable") for end in ends]
+    chosen = np.unique(np.concatenate([order[:_N_COLUMNS] for order in orders]))
     return np.eye(bounded.shape[1])[:, chosen]
 
 
@@ -166,7 +186,7 @@ def _odd_directions(working: FloatArray, mass: FloatArray) -> FloatArray:
     scatter.flat[:: len(scatter) + 1] += amount * target
     factor, _ = lapack.dpotrf(scatter, lower=1, clean=1)
     inverse, _ = lapack.dtrtri(factor, lower=1)
-    white = working @ inverse.T
+    white = times_transposed(working, np.asarray(inverse))
     white -= (mass / mass.sum()) @ white
     return np.asarray(inverse.T @ _follow_from_ends(white, mass))
 
@@ -184,10 +204,10 @@ def _follow_from_ends(white: FloatArray, mass: FloatArray) -> FloatArray:
     high, low = random, random
     largest = 0.0
     for _ in range(_POWER_STEPS):
-        image = white.T @ (weights[:, None] * (white @ high))
-        largest = max(largest, float(np.linalg.norm(image, axis=0).max()))
-        high, _ = np.linalg.qr(image)
-        low, _ = np.linalg.qr(largest * low - white.T @ (weights[:, None] * (white @ low)))
+        both = np.concatenate([high, low], axis=1)  # rows are read once for both
+        up, down = np.hsplit(white.T @ (weights[:, None] * (white @ both)), 2)
+        largest = max(largest, float(np.linalg.norm(up, axis=0).max()))
+        high, low = np.linalg.qr(up)[0], np.linalg.qr(largest * low - down)[0]
     starts = np.concatenate([high, low], axis=1)
     return follow_extremes(white, share, starts, weights @ white)
 

@@ -22,6 +22,8 @@ from eosparse.rows.memory import MemoryRows
 from eosparse.rows.sample import Sample
 from eosparse.rows.table import Table
 
+# From so many columns on, rows are kept row by row.
+_MANY_COLUMNS = 64
 # Rows are clipped at this many spreads, whose square still fits a float.
 _FARTHEST = 1e60
 # Values beyond this many spreads, farther than most heavy tails, do not widen a column's scale.
@@ -73,10 +75,10 @@ class Coordinates:
     def standardise(self, values: FloatArray) -> FloatArray:
         """Centre and scale the columns, in float64.
 
-        Columns are laid out one after the other: with few of them, that is several times faster
-        to work on than rows.
+        A few columns are laid out one after the other: that is several times faster to work on than
+        rows. With many, the transposed copy takes longer.
         """
-        scaled = np.empty(values.shape, order="F")
+        scaled = np.empty(values.shape, order="F" if values.shape[1] < _MANY_COLUMNS else "C")
         with np.errstate(over="ignore"):
             np.subtract(values, self.origin, out=scaled)
             scaled /= self.scale

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from eosparse.core import FloatArray
+from eosparse.core import BoolArray, FloatArray
 
 # A number with more values than this has an order and distances worth using.
 _MOST_LEVELS = 10
@@ -128,10 +128,26 @@ def recognise_kinds(
     chosen = check_kinds(given, names)
     present = mass > 0
     values, mass = np.asarray(values[present], dtype=np.float64), mass[present]
+    are_numbers = _have_no_ties(values, mass)
     return tuple(
-        _recognise(_Counts.of(column, mass), name, chosen.get(name))
-        for name, column in zip(names, values.T, strict=True)
+        ColumnKind(name, Kind.NUMBER, "numbers")
+        if is_number and name not in chosen
+        else _recognise(_Counts.of(column, mass), name, chosen.get(name))
+        for name, column, is_number in zip(names, values.T, are_numbers, strict=True)
     )
+
+
+def _have_no_ties(values: FloatArray, mass: FloatArray) -> BoolArray:
+    """Return which columns are certainly numbers: no two of many rows share a value.
+
+    To sort columns takes a fraction of the time that counting their values does.
+    """
+    n_rows, n_columns = values.shape
+    if n_rows < _ROWS_PER_LEVEL * _MOST_LEVELS or not (mass == mass[0]).all():
+        return np.zeros(n_columns, dtype=bool)
+    ordered = np.sort(np.ascontiguousarray(values.T), axis=1)
+    # Comparisons with a missing value are false.
+    return np.asarray((ordered[:, 1:] > ordered[:, :-1]).all(axis=1))
 
 
 def check_kinds(given: Mapping[str, Kind | str], names: Sequence[str]) -> dict[str, Kind]:

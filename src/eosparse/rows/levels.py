@@ -106,6 +106,8 @@ def learn_effects(z: FloatArray, level_codes: FloatArray, mass: FloatArray) -> L
     >>> learn_effects(heights, sex, np.ones(62)).steps[0].ravel().round(3)
     array([-0.05,  0.05])
     """
+    if not level_codes.shape[1]:
+        return LevelEffects((), ())
     present = mass > 0
     z, level_codes, mass = z[present], level_codes[present], mass[present]
     found = [_find_levels(codes, mass) for codes in level_codes.T]

@@ -415,7 +415,11 @@ def _try(
 
 def _interpolate_quantiles(x: FloatArray, mass: FloatArray, levels: FloatArray) -> FloatArray:
     """Return quantiles between the values, each of which stands at the middle of its mass."""
-    different, places = np.unique(x, return_inverse=True)
-    counts = np.bincount(places, mass).astype(np.float64)
+    if (mass == mass[0]).all():  # the same numbers, without the places of the rows
+        different, numbers = np.unique(x, return_counts=True)
+        counts = numbers * float(mass[0])
+    else:
+        different, places = np.unique(x, return_inverse=True)
+        counts = np.bincount(places, mass).astype(np.float64)
     held = np.cumsum(counts)
     return np.interp(levels, (held - counts / 2) / held[-1], different)

@@ -69,9 +69,22 @@ def single_threaded_blas() -> Iterator[int]:
 def fit_threads(n_columns: int) -> AbstractContextManager[Any]:
     """Give BLAS one thread for the whole of a fit, unless columns are many.
 
-    Matrices of many columns are worth all threads; blocks of rows limit them as they run.
+    Products of many columns are worth all threads; blocks of rows limit them as they run. NumPy and
+    SciPy bring a BLAS each, whose threads go on waiting for work and so take the cores from the
+    other's. Products are NumPy's, so SciPy's, which factors matrices, has one thread.
     """
-    return single_threaded_blas() if n_columns < _MANY_COLUMNS else nullcontext()
+    return single_threaded_blas() if n_columns < _MANY_COLUMNS else _numpy_threads()
+
+
+def _numpy_threads() -> AbstractContextManager[Any]:
+    """Give one thread to every BLAS but that of NumPy, if NumPy has one of its own."""
+    blas = ThreadpoolController().select(user_api="blas")
+    paths = [info["filepath"] for info in blas.info()]
+    others = [path for path in paths if "numpy" not in path]
+    if len(others) == len(paths):
+        return nullcontext()
+    limited: AbstractContextManager[Any] = blas.select(filepath=others).limit(limits=1)
+    return limited
 
 
 _place = local()
