@@ -25,6 +25,17 @@ from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.notices import warn_of_unclear_rows
 from eosparse.fitting.options import FitOptions
+from eosparse.fitting.reasons import (
+    FEW_NEAR,
+    LARGE_SHARE,
+    NAMES,
+    NOT_FOUND,
+    decide,
+    doubt_flags,
+    flags_tail,
+    give_reason,
+    has_known_tail,
+)
 from eosparse.fitting.row_groups import describe_components, find_flagged_groups
 from eosparse.fitting.rungs import Preparation, Prepared, check_law, sample_once
 from eosparse.inference import Combinations, Group, Promise, TailCheck, find_combinations
@@ -68,16 +79,6 @@ _MAJORITY = 0.53
 _COMBINATION_LEVEL = 0.01
 # With fewer rows the tails of a bent column are known too badly for p-values of one in a million.
 _ROWS_OF_TAILS = 2500
-# Groups that hold a larger share together are no mere mistakes.
-_LARGE_SHARE = 0.05
-# Of the rows that are flagged, so many just beyond the others are a tail; of a group, so many.
-_TAIL, _TAIL_OF_GROUP = 0.25, 0.5
-# Flagged rows just beyond the others, of which fewer are no reason to look for a tail.
-_FEW_NEAR = 3.0
-# Of the rows, those that are flagged and lie just beyond, if few rows tell the law.
-_MOST_NEAR = 0.02
-# Fewer rows in the tail of the law cannot tell a heavier tail from errors.
-_ROWS_OF_LAW = 100
 # Expectation-maximisation creeps where groups touch.
 _TOL_OF_GROUPS = 1e-11
 # Of the rows, those beyond bent margins.
@@ -190,7 +191,9 @@ class Ladder:
         The tail of a skewed column is flagged there, and what is left may look like a Gaussian.
         """
         check = found.check
-        if found.rung != "gaussian" or "margins" not in rungs or check.near < _FEW_NEAR:
+        if found.rung != "gaussian" or "margins" not in rungs or has_known_tail(check):
+            return None
+        if check.near < FEW_NEAR:
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -225,9 +228,10 @@ class Ladder:
         share = check.far / check.total
         if found.rung == "margins" and share > _MOST_BEYOND:
             return True
-        if share <= _LARGE_SHARE:
+        if share <= LARGE_SHARE:
             return False
-        if check.tail < _ROWS_OF_LAW and _flags_tail(found):
+        few = not self._is_wide and not has_known_tail(check)
+        if few and flags_tail(check, found.groups):
             return True
         return not found.promise and (
             self._is_wide or not any(group.is_outlier for group in found.groups)
@@ -242,7 +246,7 @@ class Ladder:
         groups: tuple[Group, ...] = ()
         if fit.model.is_one_cloud:
             groups = find_flagged_groups(judge, self.sample, fitted, self.columns)
-        promise = _decide("gaussian", check, groups)
+        promise = decide("gaussian", check, groups)
         reason = f"The model was asked for: {type(model).__name__}."
         return Climb(fit, judge, distances, None, reason, promise, self.columns, check, groups)
 
@@ -263,18 +267,18 @@ class Ladder:
             if prepared is None and is_last and rung == "groups":  # asked for by name
                 prepared = self._preparation.insist_on_groups()
             if prepared is None:
-                failed.append(_NOT_FOUND[rung])
+                failed.append(NOT_FOUND[rung])
                 return None
             found = self._fit(rung, prepared, failed)
         except CollapseError as error:
             if is_last or self._is_alpha_given:
                 raise
-            failed.append(f"{_NAMES[rung]} finds no solution ({error})")
+            failed.append(f"{NAMES[rung]} finds no solution ({error})")
             return None
         if not found.check.passes:
-            failed.append(f"{_NAMES[rung]} does not describe the rows: {found.check.why_not}")
+            failed.append(f"{NAMES[rung]} does not describe the rows: {found.check.why_not}")
         elif self._is_doubtful(found):
-            failed.append(f"it is not clear that {_NAMES[rung]} describes the rows")
+            failed.append(f"it is not clear that {NAMES[rung]} describes the rows")
         return found
 
     def _find_obstacle(self, rung: str) -> str | None:
@@ -283,9 +287,9 @@ class Ladder:
             return None
         heap = next((column for column in self.columns if column.kind is Kind.HEAP), None)
         if heap is not None:
-            return f"{_NAMES[rung]} cannot describe {heap.name!r}, which is {heap.why}"
+            return f"{NAMES[rung]} cannot describe {heap.name!r}, which is {heap.why}"
         if not any(column.kind in (Kind.NUMBER, Kind.DATE) for column in self.columns):
-            return f"{_NAMES[rung]} needs a column of numbers with many values"
+            return f"{NAMES[rung]} needs a column of numbers with many values"
         return None
 
     def _fit(self, rung: str, prepared: Prepared, failed: list[str]) -> Climb:
@@ -303,8 +307,8 @@ class Ladder:
         fitted = fit.measure(self.sample.values)
         check = check_law(judge, self.sample, fitted)
         groups = self._find_groups(rung, judge, fitted)
-        reason = _give_reason(rung, prepared, failed)
-        promise = _doubt_flags(_decide(rung, check, groups), check)
+        reason = give_reason(rung, prepared, failed)
+        promise = doubt_flags(decide(rung, check, groups), check)
         promise = self._doubt_tails(promise, prepared.view)
         return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
 
@@ -370,65 +374,6 @@ class Ladder:
         """Whether a collapse is due to what was asked for, and not to the rows."""
         asked = self.options
         return asked.alpha != "auto" or (asked.efficiency or asked.perplexity) is not None
-
-
-def _doubt_flags(promise: Promise, check: TailCheck) -> Promise:
-    """Return no promise if few rows have to tell whether flagged ones are a tail."""
-    near = check.near > max(_FEW_NEAR, _MOST_NEAR * check.total)
-    if not promise or not near or check.tail >= _ROWS_OF_LAW:
-        return promise
-    return Promise(
-        False, f"{check.near:.0f} flagged rows lie just beyond the others, and may be a tail"
-    )
-
-
-def _flags_tail(found: Climb) -> bool:
-    """Whether rows that are flagged lie just beyond the others: no gross errors, and no group."""
-    check = found.check
-    in_groups = sum(group.share for group in found.groups if group.is_outlier)
-    is_grouped = in_groups * check.total > check.flagged / 2
-    if is_grouped:
-        return check.near > _TAIL_OF_GROUP * check.flagged
-    return check.near > min(_TAIL * check.flagged, _LARGE_SHARE * check.total)
-
-
-_NAMES = {
-    "gaussian": "one Gaussian",
-    "margins": "one Gaussian after bending the columns",
-    "groups": "a few groups",
-    "local": "local distances",
-}
-_NOT_FOUND = {
-    "margins": "no bent column is closer to normal",
-    "groups": "no small number of groups describes the rows",
-}
-
-
-def _give_reason(rung: str, prepared: Prepared, failed: list[str]) -> str:
-    """Say which rung was taken and why, in a sentence."""
-    if rung == "gaussian":
-        return "Good rows are described by one Gaussian."
-    first = failed[0][0].upper() + failed[0][1:] if failed else ""
-    told = {
-        "margins": "Good rows are described by one Gaussian after skewed or heavy-tailed columns "
-        "are bent to a normal law.",
-        "groups": f"Good rows form {prepared.n_groups} groups.",
-        "local": "Rows are compared with the rows nearest to them.",
-    }[rung]
-    return f"{told} {first}." if first else told
-
-
-def _decide(rung: str, check: TailCheck, groups: tuple[Group, ...]) -> Promise:
-    if rung == "local":
-        return Promise(False, "the rows follow no simple law")
-    if not check.passes:
-        return Promise(False, f"the rows do not follow the law of the model: {check.why_not}")
-    if not check.convinces:
-        return Promise(False, "it is not clear that the rows follow the law of the model")
-    apart = [group for group in groups if group.is_outlier]
-    if sum(group.share for group in apart) > _LARGE_SHARE:
-        return Promise(False, f"{apart[0]}, and only you can tell whether they are wrong")
-    return Promise(True, "the p-values of the rows that belong are as the law says")
 
 
 def fit_table(

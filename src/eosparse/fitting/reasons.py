@@ -1,0 +1,81 @@
+"""What is said about a rung: its name, why it was taken, and whether it promises anything."""
+
+from __future__ import annotations
+
+from eosparse.fitting.rungs import Prepared
+from eosparse.inference import Group, Promise, TailCheck
+
+# Groups that hold a larger share together are no mere mistakes.
+LARGE_SHARE = 0.05
+# Of the rows that are flagged, so many just beyond the others are a tail; of a group, so many.
+_TAIL, _TAIL_OF_GROUP = 0.25, 0.5
+# Flagged rows just beyond the others, of which fewer are no reason to look for a tail.
+FEW_NEAR = 3.0
+# Of the rows, those that are flagged and lie just beyond, if few rows tell the law.
+_MOST_NEAR = 0.02
+# Fewer rows in the tail of the law cannot tell a heavier tail from errors.
+_ROWS_OF_LAW = 100
+
+
+def has_known_tail(check: TailCheck) -> bool:
+    """Whether enough rows tell the tail of the law."""
+    return check.tail >= _ROWS_OF_LAW
+
+
+def doubt_flags(promise: Promise, check: TailCheck) -> Promise:
+    """Return no promise if few rows have to tell whether flagged ones are a tail."""
+    near = check.near > max(FEW_NEAR, _MOST_NEAR * check.total)
+    if not promise or not near or has_known_tail(check):
+        return promise
+    return Promise(
+        False, f"{check.near:.0f} flagged rows lie just beyond the others, and may be a tail"
+    )
+
+
+def flags_tail(check: TailCheck, groups: tuple[Group, ...]) -> bool:
+    """Whether rows that are flagged lie just beyond the others: no gross errors, and no group."""
+    in_groups = sum(group.share for group in groups if group.is_outlier)
+    is_grouped = in_groups * check.total > check.flagged / 2
+    if is_grouped:
+        return check.near > _TAIL_OF_GROUP * check.flagged
+    return check.near > min(_TAIL * check.flagged, LARGE_SHARE * check.total)
+
+
+NAMES = {
+    "gaussian": "one Gaussian",
+    "margins": "one Gaussian after bending the columns",
+    "groups": "a few groups",
+    "local": "local distances",
+}
+NOT_FOUND = {
+    "margins": "no bent column is closer to normal",
+    "groups": "no small number of groups describes the rows",
+}
+
+
+def give_reason(rung: str, prepared: Prepared, failed: list[str]) -> str:
+    """Say which rung was taken and why, in a sentence."""
+    if rung == "gaussian":
+        return "Good rows are described by one Gaussian."
+    first = failed[0][0].upper() + failed[0][1:] if failed else ""
+    told = {
+        "margins": "Good rows are described by one Gaussian after skewed or heavy-tailed columns "
+        "are bent to a normal law.",
+        "groups": f"Good rows form {prepared.n_groups} groups.",
+        "local": "Rows are compared with the rows nearest to them.",
+    }[rung]
+    return f"{told} {first}." if first else told
+
+
+def decide(rung: str, check: TailCheck, groups: tuple[Group, ...]) -> Promise:
+    """Say whether a rung promises its rate, by how well the rows follow its law."""
+    if rung == "local":
+        return Promise(False, "the rows follow no simple law")
+    if not check.passes:
+        return Promise(False, f"the rows do not follow the law of the model: {check.why_not}")
+    if not check.convinces:
+        return Promise(False, "it is not clear that the rows follow the law of the model")
+    apart = [group for group in groups if group.is_outlier]
+    if sum(group.share for group in apart) > LARGE_SHARE:
+        return Promise(False, f"{apart[0]}, and only you can tell whether they are wrong")
+    return Promise(True, "the p-values of the rows that belong are as the law says")
