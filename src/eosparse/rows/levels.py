@@ -82,7 +82,7 @@ def _find_places(codes: FloatArray, levels: FloatArray) -> IntArray:
 def learn_effects(z: FloatArray, level_codes: FloatArray, mass: FloatArray) -> LevelEffects:
     """Learn the effect of each level: the median of its rows, less that of all rows.
 
-    Levels with fewer than ten rows have no effect.
+    Levels with fewer than ten rows have no effect, and none has if medians differ by chance.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ def learn_effects(z: FloatArray, level_codes: FloatArray, mass: FloatArray) -> L
     --------
     >>> import numpy as np
     >>> from eosparse.rows import learn_effects
-    >>> women, men = np.linspace(1.5, 1.8, 31), np.linspace(1.6, 1.9, 31)
-    >>> heights, sex = np.append(women, men)[:, None], np.repeat([0.0, 1.0], 31)[:, None]
-    >>> learn_effects(heights, sex, np.ones(62)).steps[0].ravel().round(3)
+    >>> women, men = np.linspace(1.5, 1.8, 91), np.linspace(1.6, 1.9, 91)
+    >>> heights, sex = np.append(women, men)[:, None], np.repeat([0.0, 1.0], 91)[:, None]
+    >>> learn_effects(heights, sex, np.ones(182)).steps[0].ravel().round(3)
     array([-0.05,  0.05])
     """
     if not level_codes.shape[1]:
