@@ -145,6 +145,14 @@ def show_adbench(source: Source) -> str:
     return make_table(table, formats, empty="")
 
 
+def show_gaussian(source: Source) -> str:
+    table = source.read("real_tables_e")
+    formats: dict[str, Format] = {"outliers": "", "share": ".0%", "first rung": ".0%"}
+    formats |= {"same flags": ".0%"}
+    formats |= {name: ".3f" for name in table if name.startswith(("recall", "false"))}
+    return make_table(table, formats | {"tables": "d"}, empty="")
+
+
 SHOWN: dict[str, Show] = {
     "real_tables_a_strict": partial(show_bulks, rate=0.01),
     "real_tables_a_loose": partial(show_bulks, rate=0.05),
@@ -156,4 +164,5 @@ SHOWN: dict[str, Show] = {
     "real_tables_c_gaps": show_gaps,
     "real_tables_c_kinds": show_kinds,
     "real_tables_d": show_adbench,
+    "real_tables_e": show_gaussian,
 }
