@@ -362,3 +362,11 @@ def test_the_tail_of_a_skewed_column_is_no_outlier_of_one_gaussian(seed):
     detector = EOSDetector().fit(X)
     assert detector.rung_ == "margins"
     assert np.flatnonzero(detector.is_outlier_).tolist() == [0, 1, 2]
+
+
+def test_groups_that_cannot_be_fitted_are_no_result():
+    X = np.column_stack([np.arange(12.0) % 3, np.arange(12.0) % 2])
+    X[0, 0] = 1e9
+    kinds = {"x0": "number", "x1": "number"}
+    with pytest.raises(CollapseError, match="no model of the bulk fits these rows"):
+        EOSDetector(model="groups", kinds=kinds).fit(X)

@@ -271,7 +271,7 @@ class Ladder:
                 return None
             found = self._fit(rung, prepared, failed)
         except CollapseError as error:
-            if is_last or self._is_alpha_given:
+            if self._is_alpha_given or (is_last and rung != "groups"):
                 raise
             failed.append(f"{NAMES[rung]} finds no solution ({error})")
             return None

@@ -179,12 +179,14 @@ class Preparation:
         if self._plain is None:
             return None
         believed, values = self._plain.believed, self.sample.values
+        if not believed.any():
+            return None
         is_lost = (np.ptp(values[believed], axis=0) == 0) & (np.ptp(values, axis=0) > 0)
         return None if is_lost.any() else believed
 
     def _learn(self, believed: BoolArray | None = None, **given: Any) -> TableView:
         values, mass = self.sample.values, self.sample.mass
-        if believed is not None:
+        if believed is not None and believed.any():
             values, mass = values[believed], mass[believed]
         view = learn_view(values, mass, self.columns, **given)
         if not len(view.places):
