@@ -243,7 +243,7 @@ def is_drawn(page, name):
 
 def test_bent_columns_are_drawn(opened, tmp_path):
     rng = np.random.default_rng(1)
-    skewed = draw_frame(1000).assign(income=np.exp(rng.normal(size=1000)).round(4))
+    skewed = draw_frame(400).assign(income=np.exp(rng.normal(size=400)).round(4))
     watched = opened(report_of(skewed, tmp_path, "detect"))
     page = watched.page
     assert page.locator("canvas.margin").count() == 1

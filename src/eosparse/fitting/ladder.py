@@ -195,12 +195,14 @@ class Ladder:
             return None
         if check.near < FEW_NEAR:
             return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             failed = ["one Gaussian would flag rows that belong to a tail"]
             bent = self._try("margins", failed, is_last=False)
         if bent is None or not self._accepts(bent) or bent.check.flagged > check.flagged / 2:
             return None
+        for warning in caught:
+            warn_caller(str(warning.message), warning.category)
         return bent
 
     def _look_for_groups(self, failed: list[str]) -> Climb | None:
