@@ -79,18 +79,15 @@ def report_of(frame, folder, *arguments):
     return out
 
 
-def draw_frame(n):
+@pytest.fixture(scope="module")
+def frame():
     rng = np.random.default_rng(0)
+    n = 400
     frame = pd.DataFrame({"patient": [f"P{i:04d}" for i in range(n)]})
     frame["height"] = rng.normal(170, 9, n).round(1)
     frame["weight"] = (frame["height"] - 100 + rng.normal(0, 7, n)).round(1)
     frame.loc[[5, 77, 200], "weight"] = [700.0, 5.0, 300.0]
     return frame
-
-
-@pytest.fixture(scope="module")
-def frame():
-    return draw_frame(400)
 
 
 @pytest.fixture(scope="module")
@@ -241,9 +238,9 @@ def is_drawn(page, name):
     return page.evaluate(colours, name) > 2
 
 
-def test_bent_columns_are_drawn(opened, tmp_path):
+def test_bent_columns_are_drawn(opened, frame, tmp_path):
     rng = np.random.default_rng(1)
-    skewed = draw_frame(400).assign(income=np.exp(rng.normal(size=400)).round(4))
+    skewed = frame.assign(income=np.exp(rng.normal(size=len(frame))).round(4))
     watched = opened(report_of(skewed, tmp_path, "detect"))
     page = watched.page
     assert page.locator("canvas.margin").count() == 1
