@@ -335,6 +335,44 @@ def test_groups_beside_the_bulk_are_counted_by_mass():
     assert [group.n_rows for group in repeated.groups_] == [9]
 
 
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.12])
+def test_a_small_group_beside_large_ones_is_an_outlier_unless_groups_are_kinds(share):
+    rng = np.random.default_rng(0)
+    X = draw_groups(rng, n_features=4)
+    small = rng.choice(len(X), round(share * len(X)), replace=False)
+    X[small] = rng.normal(40, 0.5, (len(small), 4))
+    detector = EOSDetector().fit(X)
+    assert detector.rung_ == "groups"
+    assert detector.is_outlier_[small].all()
+    assert np.delete(detector.is_outlier_, small).mean() < 0.005
+    apart = [group for group in detector.groups_ if group.is_outlier]
+    assert sum(group.share for group in apart) == pytest.approx(share, abs=0.01)
+    assert sum(group.share for group in detector.groups_) == pytest.approx(1.0, abs=0.01)
+    assert bool(detector.promise_) == (share <= 0.05)
+    kinds = EOSDetector(groups="kinds").fit(X)
+    assert not kinds.is_outlier_[small].any() or share < 0.05  # too few rows for a group
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2])
+@pytest.mark.parametrize("bulk", ["counts", "zeros"])
+def test_gross_errors_close_to_each_other_are_found_where_no_law_is_known(bulk, share):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.3, (500, 3)) + 0.0
+    if bulk == "zeros":
+        X = np.where(rng.random((500, 3)) < 0.4, 0.0, rng.gamma(2, size=(500, 3)))
+    wrong = rng.choice(500, round(share * 500), replace=False)
+    X[wrong, 1] = 60 + rng.integers(0, 9, len(wrong))
+    detector = EOSDetector().fit(X)
+    assert detector.rung_ == "local"
+    assert detector.is_outlier_[wrong].all()
+    assert np.delete(detector.is_outlier_, wrong).mean() < 0.02
+    explanation = detector.explain(X[wrong])
+    assert {explanation.top(row, n=1)[0][0] for row in range(len(wrong))} == {"x1"}
+    assert detector.predict([[0.0, 400.0, 0.0]]).tolist() == [-1]
+    kinds = EOSDetector(groups="kinds").fit(X)
+    assert share < 0.1 or kinds.is_outlier_[wrong].mean() < 0.1
+
+
 def test_groups_are_found_beside_a_category_that_tells_nothing():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(draw_groups(rng, n_features=3), columns=["a", "b", "c"])

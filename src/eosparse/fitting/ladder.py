@@ -46,7 +46,7 @@ from eosparse.rows import (
     Sample,
     Table,
     TableView,
-    bound_levels,
+    find_ranges,
     fit_threads,
     recognise_kinds,
 )
@@ -79,6 +79,8 @@ _MAJORITY = 0.53
 _COMBINATION_LEVEL = 0.01
 # With fewer rows the tails of a bent column are known too badly for p-values of one in a million.
 _ROWS_OF_TAILS = 2500
+# Rows per column with which the law of a group is known well enough for a promise.
+_ROWS_OF_GROUP = 15
 # Expectation-maximisation creeps where groups touch.
 _TOL_OF_GROUPS = 1e-11
 # Of the rows, those beyond bent margins.
@@ -303,8 +305,7 @@ class Ladder:
             options = replace(options, tol=max(options.tol, _TOL_OF_GROUPS))
         fit = fit_model(self.table, prepared.model, options, seen_as=prepared.view)
         fit = self._look_for_combinations(fit)
-        if rung != "local":  # where levels are coordinates
-            fit = self._bound_levels(fit)
+        fit = self._bound_columns(fit, rung)
         judge, distances = self._judge(fit)
         fitted = fit.measure(self.sample.values)
         check = check_law(judge, self.sample, fitted)
@@ -312,6 +313,7 @@ class Ladder:
         reason = give_reason(rung, prepared, failed)
         promise = doubt_flags(decide(rung, check, groups), check)
         promise = self._doubt_tails(promise, prepared.view)
+        promise = self._doubt_groups(promise, groups)
         return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
 
     def _doubt_tails(self, promise: Promise, view: TableView | None) -> Promise:
@@ -324,6 +326,13 @@ class Ladder:
         return Promise(
             False, f"{name!r} has heavy tails, and so few rows do not tell how heavy they are"
         )
+
+    def _doubt_groups(self, promise: Promise, groups: tuple[Group, ...]) -> Promise:
+        """Return no promise if a group has so few rows that they hardly tell its law."""
+        sizes = [group.share * self.sample.n_rows for group in groups if not group.is_outlier]
+        if not promise or min(sizes, default=np.inf) >= _ROWS_OF_GROUP * self.table.n_features:
+            return promise
+        return Promise(False, f"{min(sizes):.0f} rows hardly tell the law of a group")
 
     def _judge(self, fit: Fit[Any]) -> tuple[Judge, Table]:
         """Find law and cut-off of a fit to all rows, and the distance of each."""
@@ -338,9 +347,10 @@ class Ladder:
     def _find_groups(self, rung: str, judge: Judge, fitted: FloatArray) -> tuple[Group, ...]:
         if rung == "local":
             return ()
+        apart = find_flagged_groups(judge, self.sample, fitted, self.columns)
         if rung == "groups":
-            return describe_components(judge, self.table.mass, self.columns)
-        return find_flagged_groups(judge, self.sample, fitted, self.columns)
+            return describe_components(judge, self.table.mass, self.columns, apart)
+        return apart
 
     def _look_for_combinations(self, fit: Fit[Any]) -> Fit[Any]:
         """Return the fit with the combinations of levels that do not occur, if there are any."""
@@ -355,13 +365,18 @@ class Ladder:
         )
         return replace(fit, combinations=found, levels=levels)
 
-    def _bound_levels(self, fit: Fit[Any]) -> Fit[Any]:
-        """Return the fit with the ranges in which levels lie."""
-        places = tuple(i for i, column in enumerate(self.columns) if column.kind is Kind.LEVELS)
+    def _bound_columns(self, fit: Fit[Any], rung: str) -> Fit[Any]:
+        """Return the fit with the ranges of its columns: of levels, or where no law is known, all.
+
+        A group beyond the range of the others may be a kind.
+        """
+        bounded = {Kind.LEVELS}
+        if rung == "local" and self.groups_are_outliers:
+            bounded |= {Kind.NUMBER, Kind.DATE, Kind.HEAP}
+        places = tuple(i for i, column in enumerate(self.columns) if column.kind in bounded)
         if not places:
             return fit
-        codes = np.asarray(self.sample.values[:, list(places)], dtype=np.float64)
-        return replace(fit, ranges=bound_levels(codes, self.sample.mass, places))
+        return replace(fit, ranges=find_ranges(self.sample.values, self.sample.mass, places))
 
     @cached_property
     def _preparation(self) -> Preparation:

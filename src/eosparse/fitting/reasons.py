@@ -14,7 +14,7 @@ _NEARLY_ALL = 0.95
 # Flagged rows just beyond the others, of which fewer are no reason to look for a tail.
 FEW_NEAR = 3.0
 # Of the rows, those that are flagged and lie just beyond, if few rows tell the law.
-_MOST_NEAR = 0.02
+_MOST_NEAR = 0.01
 # Fewer rows in the tail of the law cannot tell a heavier tail from errors.
 _ROWS_OF_LAW = 100
 

@@ -29,7 +29,8 @@ def find_flagged_groups(
     parts = find_groups_apart(judge.fit.whiten(flagged), total, values.shape[1], mass)
     n_rows = sample.table.mass
     return tuple(
-        _describe(judge, flagged[part], mass[part].sum() / total, n_rows, columns) for part in parts
+        _describe(judge, flagged[part], float(mass[part].sum()) / total, n_rows, columns)
+        for part in parts
     )
 
 
@@ -45,14 +46,16 @@ def _describe(
     )
 
 
-def describe_components(judge: Judge, n_rows: float, columns: Columns) -> tuple[Group, ...]:
-    """Describe the components of a mixture, largest first."""
+def describe_components(
+    judge: Judge, n_rows: float, columns: Columns, apart: tuple[Group, ...] = ()
+) -> tuple[Group, ...]:
+    """Describe the components of a mixture, largest first, and then groups apart from them."""
     mixture, view = judge.fit.result.theta, judge.fit.coordinates
-    shares = cast(MixtureLaw, judge.law).shares
+    shares = cast(MixtureLaw, judge.law).shares * (1 - sum(group.share for group in apart))
     assert isinstance(view, TableView)
-    middle = shares @ mixture.locations
+    middle = shares @ mixture.locations / shares.sum()
     order = np.argsort(-shares, kind="stable")
-    return tuple(
+    components = tuple(
         Group(
             n_rows=round(float(shares[k]) * n_rows),
             share=float(shares[k]),
@@ -63,6 +66,7 @@ def describe_components(judge: Judge, n_rows: float, columns: Columns) -> tuple[
         for k in order
         if shares[k] > 0
     )
+    return components + apart
 
 
 def _name_columns(telling: FloatArray, columns: Columns) -> tuple[str, ...]:

@@ -59,6 +59,8 @@ _CLOSER = 0.7
 _REACH = 4.0
 # Rows belong to one group with at least this chance, all but this share of them.
 _CLEAR, _MOST_UNCLEAR = 0.9, 0.02
+# A group with less than this part of the rows of the largest one is small.
+_SMALL = 1 / 3
 # A group needs this many rows per column.
 _GROUP_ROWS_PER_COLUMN = 10
 _SAMPLE_OPTIONS = FitOptions(tol=1e-6, max_iter=200)
@@ -98,6 +100,7 @@ class _Seen:
     """How a prepared rung does on the sample."""
 
     prepared: Prepared
+    sample: Sample
     check: TailCheck
     believed: BoolArray
     fit: Fit[Any]
@@ -157,7 +160,7 @@ class Preparation:
                 if seen is None or seen.check.excess > max(_CLOSER * before, 1.0):
                     break
                 if seen.check.passes and self._are_apart(seen):
-                    return prepared
+                    return self._leave_small(seen) if self.groups_are_outliers else prepared
                 before = seen.check.excess
         return None
 
@@ -204,12 +207,14 @@ class Preparation:
         )
 
     def _are_apart(self, seen: _Seen) -> bool:
-        """Whether groups are separate, and none shows groups itself: no ring or square in parts."""
-        view = seen.prepared.view
+        """Whether groups are separate, and none shows groups itself: no ring or square in parts.
+
+        A group that is an outlier may be in parts; kinds are all there are.
+        """
+        view, counts = seen.prepared.view, seen.believed | (not self.groups_are_outliers)
         assert view is not None
-        rows = view(self.sample.values)
+        rows, mass = view(seen.sample.values[counts]), seen.sample.mass[counts]
         chances = seen.fit.result.theta.responsibilities(rows)
-        mass = self.sample.mass
         if mass @ (chances.max(axis=1) < _CLEAR) > _MOST_UNCLEAR * mass.sum():
             return False
         chosen = chances.argmax(axis=1)
@@ -217,6 +222,16 @@ class Preparation:
             self._show_groups(rows[chosen == k], mass[chosen == k])
             for k in range(seen.prepared.n_groups)
         )
+
+    @staticmethod
+    def _leave_small(seen: _Seen) -> Prepared:
+        """Return the groups of which none is small beside the largest: small ones are outliers."""
+        found = seen.fit.result.theta
+        kept = found.shares >= _SMALL * found.shares.max()
+        if kept.all():
+            return seen.prepared
+        begin, n_groups = found.restrict(kept), int(kept.sum())
+        return Prepared(MixtureModel(n_groups, begin=begin), seen.prepared.view, n_groups)
 
     def shows_groups(self, held: BoolArray) -> bool:
         """Whether some rows show groups, with their columns as they are."""
@@ -286,4 +301,4 @@ class Preparation:
         judge = find_judge(fit, rows.map(fit.measure), Rule("fdr", 0.01))
         fitted = fit.measure(sample.values)
         is_believed = judge.training_p_values(fitted) > _BELIEVED
-        return _Seen(prepared, check_law(judge, sample, fitted), is_believed, fit)
+        return _Seen(prepared, sample, check_law(judge, sample, fitted), is_believed, fit)

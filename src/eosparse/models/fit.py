@@ -11,7 +11,7 @@ from eosparse.core import FloatArray, Result
 from eosparse.core.model import Theta
 from eosparse.inference import Combinations
 from eosparse.models.base import TableModel
-from eosparse.rows import Coordinates, LevelRanges, TableView
+from eosparse.rows import ColumnRanges, Coordinates, TableView
 
 IMPOSSIBLE = 1e150
 """The distance of a row with levels, or a combination of levels, that do not occur."""
@@ -39,8 +39,8 @@ class Fit(Generic[Theta]):
         Combinations of levels that do not occur: rows with one of them are outliers in any case.
     levels : tuple of int
         The columns of these levels.
-    ranges : LevelRanges or None
-        Ranges of levels: rows with a value far beyond are outliers in any case.
+    ranges : ColumnRanges or None
+        Ranges of columns: rows with a value beyond a wide gap are outliers in any case.
     """
 
     model: TableModel[Theta, Any]
@@ -51,7 +51,7 @@ class Fit(Generic[Theta]):
     copies: float = 1.0
     combinations: Combinations | None = None
     levels: tuple[int, ...] = ()
-    ranges: LevelRanges | None = None
+    ranges: ColumnRanges | None = None
 
     def measure(self, values: FloatArray) -> FloatArray:
         """Return the distance of each row from the fit."""
@@ -63,7 +63,8 @@ class Fit(Generic[Theta]):
             codes = np.asarray(values[:, list(self.levels)])
             distances = np.where(self.combinations.is_impossible(codes), IMPOSSIBLE, distances)
         if self.ranges is not None:
-            distances = np.where(self.ranges.is_outside(values), IMPOSSIBLE, distances)
+            gaps = self.ranges.measure(values)
+            distances = np.where(gaps > 1.0, gaps * IMPOSSIBLE, distances)
         return distances
 
     def whiten(self, values: FloatArray) -> FloatArray:
@@ -75,4 +76,5 @@ class Fit(Generic[Theta]):
         """Return a deviation for each column, whose squares explain the distance."""
         view = self.coordinates or self.model.view
         found = self.model.deviations(view(values), self.result.theta, self.result.alpha)
-        return found if not isinstance(view, TableView) else view.expand(found)
+        found = found if not isinstance(view, TableView) else view.expand(found)
+        return found if self.ranges is None else self.ranges.blame(found, values)

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from eosparse.core import (
+    BoolArray,
     CollapseError,
     FloatArray,
     Moments,
@@ -83,6 +84,12 @@ class Mixture:
         logs: FloatArray = np.stack(columns, axis=1) + (self._log_shares - constant)
         return logs
 
+    def restrict(self, kept: BoolArray) -> Mixture:
+        """Return the mixture of some of the components."""
+        parts = zip(self.components, kept, strict=True)
+        shares = self.shares[kept] / self.shares[kept].sum()
+        return Mixture(shares, tuple(component for component, is_kept in parts if is_kept))
+
     def responsibilities(self, values: FloatArray) -> FloatArray:
         """Return the chance of each component, given the row."""
         logs = self.log_densities(values)
@@ -128,6 +135,8 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         Effective number of rows below which a solution counts as collapsed.
     copies : float
         How many times every row stands in the table: copies are no evidence. `complete` sets it.
+    begin : Mixture or None
+        The only start, where it is known which components to look for.
 
     Examples
     --------
@@ -149,6 +158,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
     target: float = 1.0
     smallest_size: float = 2.0
     copies: float = 1.0
+    begin: Mixture | None = None
 
     is_proven = True
 
@@ -247,6 +257,9 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         The single one, with other components of share zero, is for tables in which any second
         component would describe outliers.
         """
+        if self.begin is not None:
+            yield self.begin
+            return
         values, mass = sample.values, sample.mass
         size = self.n_components or 1
         for centres in self._centres(values, mass):

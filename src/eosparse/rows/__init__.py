@@ -16,10 +16,11 @@ from eosparse.rows.frames import FrameReader
 from eosparse.rows.frames import accepts as has_more_than_numbers
 from eosparse.rows.kinds import ColumnKind, Kind, check_kinds, recognise_kinds
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
-from eosparse.rows.levels import LevelEffects, LevelRanges, bound_levels, learn_effects
+from eosparse.rows.levels import LevelEffects, learn_effects
 from eosparse.rows.margins import Margin, Margins, fit_margins
 from eosparse.rows.memory import MemoryRows
 from eosparse.rows.parallel import fit_threads, map_parallel, single_threaded_blas
+from eosparse.rows.ranges import ColumnRanges, find_ranges
 from eosparse.rows.sample import Sample, count_copies, spread_out, take_sample
 from eosparse.rows.table import Chain, Table, as_float64
 from eosparse.rows.view import TableView, learn_view
@@ -32,6 +33,7 @@ __all__ = [
     "BoundedColumns",
     "Chain",
     "ColumnKind",
+    "ColumnRanges",
     "Coordinates",
     "DaskRows",
     "FileRows",
@@ -40,7 +42,6 @@ __all__ = [
     "Labelled",
     "LabelledRows",
     "LevelEffects",
-    "LevelRanges",
     "Margin",
     "Margins",
     "MemoryRows",
@@ -49,12 +50,12 @@ __all__ = [
     "TableView",
     "as_float64",
     "bound_columns",
-    "bound_levels",
     "check_kinds",
     "check_rows_differ",
     "choose_coordinates",
     "count_copies",
     "find_heap",
+    "find_ranges",
     "fit_margins",
     "fit_threads",
     "group_by_class",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from eosparse.core import BoolArray, FloatArray, IntArray, weighted_quantiles
+from eosparse.core import BoolArray, FloatArray, IntArray
 
 # The median of fewer rows is too noisy to be subtracted.
 _FEWEST_ROWS = 10
@@ -22,9 +22,6 @@ _FEWEST_ROWS = 10
 _BY_CHANCE = 0.001
 # With several columns of levels, a second sweep of the median polish corrects the first.
 _SWEEPS = 2
-# Levels of this share of the rows at either end may be strays; what lies this many ranges beyond
-# the others is one.
-_STRAY, _REACH = 0.01, 3.0
 
 
 @dataclass(frozen=True)
@@ -165,44 +162,3 @@ def _compute_median(values: FloatArray, mass: FloatArray) -> FloatArray:
     ranked = np.take_along_axis(values, order, axis=0)
     lower, upper = (np.take_along_axis(ranked, place[None], axis=0)[0] for place in places)
     return np.asarray((lower + upper) / 2)
-
-
-@dataclass(frozen=True)
-class LevelRanges:
-    """The range of each column of levels: a rating of 999 among 1 to 5 is no level.
-
-    Attributes
-    ----------
-    places : tuple of int
-        The columns.
-    low, high : array
-        Values beyond these are outside.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eosparse.rows import LevelRanges
-    >>> ranges = LevelRanges((1,), np.array([-11.0]), np.array([17.0]))
-    >>> ranges.is_outside(np.array([[0.3, 5.0], [0.1, 999.0]])).tolist()
-    [False, True]
-    """
-
-    places: tuple[int, ...]
-    low: FloatArray
-    high: FloatArray
-
-    def is_outside(self, values: FloatArray) -> BoolArray:
-        """Return which rows have a value far from all levels."""
-        codes = values[:, list(self.places)]
-        return np.asarray(((codes < self.low) | (codes > self.high)).any(axis=1))
-
-
-def bound_levels(codes: FloatArray, mass: FloatArray, places: tuple[int, ...]) -> LevelRanges:
-    """Return ranges three times as wide as the levels of nearly all rows, on either side.
-
-    Rare levels near the others are levels too: only what lies far beyond is not.
-    """
-    low, high = weighted_quantiles(codes, mass, (_STRAY, 1 - _STRAY))
-    steps = np.array([np.diff(np.unique(column)).min(initial=np.inf) for column in codes.T])
-    reach = _REACH * np.maximum(high - low, np.where(np.isfinite(steps), steps, 0.0))
-    return LevelRanges(places, low - reach, high + reach)

@@ -1,4 +1,4 @@
-"""Levels, and combinations of levels, that do not occur: which columns are to blame."""
+"""Values far beyond a column, and combinations of levels that do not occur: what is to blame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from eosparse.estimators import EOSDetector
     from eosparse.inference import Combinations
-    from eosparse.rows import LevelRanges
+    from eosparse.rows import ColumnRanges
 
 
 def blame_levels(shares: FloatArray, detector: EOSDetector, values: pd.DataFrame) -> FloatArray:
@@ -56,7 +56,6 @@ def _mark_combinations(
             is_blamed[found, levels[place]] = True
 
 
-def _mark_outside(is_blamed: BoolArray, ranges: LevelRanges, rows: FloatArray) -> None:
+def _mark_outside(is_blamed: BoolArray, ranges: ColumnRanges, rows: FloatArray) -> None:
     for i, place in enumerate(ranges.places):
-        one = replace(ranges, places=(place,), low=ranges.low[[i]], high=ranges.high[[i]])
-        is_blamed[one.is_outside(rows), place] = True
+        is_blamed[ranges.take(i).is_outside(rows), place] = True

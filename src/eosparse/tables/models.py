@@ -51,11 +51,11 @@ from eosparse.models import (
 from eosparse.models.neighbours import Metric, Neighbours
 from eosparse.rows import (
     ColumnKind,
+    ColumnRanges,
     Coordinates,
     FrameReader,
     Kind,
     LevelEffects,
-    LevelRanges,
     Margin,
     Margins,
     TableView,
@@ -78,7 +78,7 @@ SAVED_CLASSES: tuple[type, ...] = (
     *(MixtureModel, Mixture, MixtureLaw),
     *(NeighbourModel, Neighbours, Metric, UpperNormal),
     *(TableView, Margins, Margin, margins.Line, margins.Power, margins.Tails),
-    *(LevelEffects, LevelRanges),
+    *(LevelEffects, ColumnRanges),
     *(FrameReader, ColumnKind, Combinations, Combination, Promise, Group),
     *(Status, Kind, CellType),
 )

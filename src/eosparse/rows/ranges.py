@@ -1,0 +1,134 @@
+"""The range of each column: what lies beyond a wide gap is no tail of it.
+
+From the central half of a column outwards, values follow each other. The first gap that is much
+wider than everything on this side of it ends the range: 999 among ratings of 1 to 5, a weight in
+grams among kilograms. No law is needed, and rows beyond the gap may be many and close to each
+other, up to a quarter of the table. A heavy tail thins out, but seldom leaves such a gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eosparse.core import BoolArray, FloatArray, weighted_quantiles
+
+# The central part of a column ends here on either side: more rows cannot lie beyond a gap.
+_CORE = 0.25
+# A gap is wide if it is so many times as wide as the values on this side of it.
+_WIDE = 1.75
+# Rows farther out than this many such gaps rank alike.
+_FARTHEST = 1e3
+
+
+@dataclass(frozen=True)
+class ColumnRanges:
+    """The range of some columns, and how wide a gap beside it would be.
+
+    Attributes
+    ----------
+    places : tuple of int
+        The columns.
+    low, high : array
+        The smallest and the largest value of the range.
+    below, above : array
+        Values beyond the range by more than this are outside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import find_ranges
+    >>> ratings = np.array([[1.0], [2.0], [4.0], [5.0], [5.0], [9.0], [999.0]])
+    >>> ranges = find_ranges(ratings, np.ones(7), (0,))
+    >>> ranges.high.tolist(), ranges.is_outside(ratings).tolist()
+    ([9.0], [False, False, False, False, False, False, True])
+    """
+
+    places: tuple[int, ...]
+    low: FloatArray
+    high: FloatArray
+    below: FloatArray
+    above: FloatArray
+
+    def take(self, i: int) -> ColumnRanges:
+        """Return the range of one of the columns."""
+        ends = (self.low[[i]], self.high[[i]], self.below[[i]], self.above[[i]])
+        return ColumnRanges((self.places[i],), *ends)
+
+    def measure(self, values: FloatArray) -> FloatArray:
+        """Return how far rows lie beyond a range, in units of a wide gap; above 1 is outside."""
+        return np.asarray(np.abs(self._find_gaps(values)).max(axis=1, initial=0.0))
+
+    def blame(self, deviations: FloatArray, values: FloatArray) -> FloatArray:
+        """Return deviations of rows in which values outside count by how far out they are.
+
+        Three deviations are the end of the range.
+        """
+        gaps, blamed = self._find_gaps(values), deviations.copy()
+        places = list(self.places)
+        far = 3.0 * np.sign(gaps) * (1 + _WIDE * np.abs(gaps))
+        blamed[:, places] = np.where(np.abs(gaps) > 1.0, far, blamed[:, places])
+        return blamed
+
+    def _find_gaps(self, values: FloatArray) -> FloatArray:
+        """Return how far values lie below (negative) or above the range of their column."""
+        chosen = np.asarray(values[:, list(self.places)], dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            below = np.maximum((self.low - chosen) / self.below, 0.0)
+            above = np.maximum((chosen - self.high) / self.above, 0.0)
+        return np.asarray(np.clip(np.nan_to_num(above - below), -_FARTHEST, _FARTHEST))
+
+    def is_outside(self, values: FloatArray) -> BoolArray:
+        """Return which rows have a value beyond a wide gap."""
+        return np.asarray(self.measure(values) > 1.0)
+
+
+def find_ranges(values: FloatArray, mass: FloatArray, places: tuple[int, ...]) -> ColumnRanges:
+    """Find the ranges of some columns.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_features)
+        The rows.
+    mass : array of shape (n_rows,)
+        Their prior weights, which count rows.
+    places : tuple of int
+        The columns.
+
+    Returns
+    -------
+    ColumnRanges
+    """
+    present = mass > 0
+    bounds = [
+        _bound(np.asarray(values[present, place], dtype=np.float64), mass[present])
+        for place in places
+    ]
+    low, high, below, above = np.array(bounds).reshape(-1, 4).T
+    return ColumnRanges(places, low, high, below, above)
+
+
+def _bound(column: FloatArray, mass: FloatArray) -> tuple[float, float, float, float]:
+    """Return the ends of the range of a column, and the gap that would be wide at each."""
+    low = float(weighted_quantiles(column, mass, (_CORE,))[0])
+    high = -float(weighted_quantiles(-column, mass, (_CORE,))[0])
+    width = 0.0
+    if low == high:  # most rows have one value: the others tell how far apart values are
+        others = column != low
+        if not others.any():
+            return low, high, np.inf, np.inf
+        apart = np.abs(column[others] - low)
+        width = float(weighted_quantiles(apart, mass[others], (0.5,))[0])
+    different = np.unique(column)
+    top, above = _follow(different[different >= high], low, width)
+    bottom, below = _follow(-different[different <= low][::-1], -high, width)
+    return -bottom, top, below, above
+
+
+def _follow(values: FloatArray, begin: float, width: float) -> tuple[float, float]:
+    """Return the last of rising values before a wide gap, and what is wide there."""
+    wide = _WIDE * np.maximum(values - begin, width)
+    is_last = np.append(np.diff(values) > wide[:-1], True)
+    last = int(np.argmax(is_last))
+    return float(values[last]), float(wide[last])

@@ -1,0 +1,77 @@
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from eosparse.rows import find_ranges
+
+
+def find_outside(column, mass=None):
+    rows = np.asarray(column, dtype=float)[:, None]
+    ranges = find_ranges(rows, np.ones(len(rows)) if mass is None else mass, (0,))
+    return ranges.is_outside(rows)
+
+
+LAWS = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "uniform": lambda rng, n: rng.uniform(size=n),
+    "exponential": lambda rng, n: rng.exponential(size=n),
+    "counts": lambda rng, n: rng.poisson(0.3, n).astype(float),
+    "0/1": lambda rng, n: (rng.random(n) < 0.3).astype(float),
+    "zeros": lambda rng, n: np.where(rng.random(n) < 0.9, 0.0, rng.gamma(2, size=n)),
+    "two groups": lambda rng, n: rng.choice([-9.0, 9.0], n) + rng.normal(size=n),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_clean_columns_lie_within_their_range(law):
+    rng = np.random.default_rng(0)
+    tables = [LAWS[law](rng, n) for n in (100, 300, 3000) for _ in range(20)]
+    assert sum(find_outside(column).any() for column in tables) <= 1
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if law != "two groups"])
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.2])
+def test_values_beyond_a_wide_gap_are_outside_however_many(law, share):
+    rng = np.random.default_rng(1)
+    column = LAWS[law](rng, 500)
+    wrong = rng.random(500) < share
+    column[wrong] = np.ptp(column) * rng.uniform(5, 7, wrong.sum())
+    np.testing.assert_array_equal(find_outside(column), wrong)
+
+
+@given(
+    st.lists(st.integers(-50, 50), min_size=1, max_size=40),
+    st.integers(-100, 100),
+    st.integers(1, 4),
+)
+def test_units_and_copies_do_not_matter(column, shift, copies):
+    column = np.array(column, dtype=float)
+    outside = find_outside(column)
+    np.testing.assert_array_equal(find_outside(-column), outside)
+    np.testing.assert_array_equal(find_outside(16.0 * column + shift), outside)
+    np.testing.assert_array_equal(find_outside(np.tile(column, copies))[: len(column)], outside)
+    mass = np.full(len(column), float(copies))
+    np.testing.assert_array_equal(find_outside(column, mass), outside)
+    assert outside.mean() <= 0.5
+
+
+def test_a_row_is_judged_by_its_worst_column_and_ranked_by_how_far_it_is():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 3))
+    ranges = find_ranges(rows, np.ones(300), (0, 2))
+    new = np.array([[0.0, 0.0, 40.0], [0.0, 0.0, 80.0], [0.0, 99.0, 0.0], [np.nan, 0.0, 0.0]])
+    assert ranges.is_outside(new).tolist() == [True, True, False, False]
+    assert ranges.measure(new)[1] > ranges.measure(new)[0]
+    assert ranges.take(0).places == (0,)
+    assert not ranges.take(0).is_outside(new).any()
+
+
+def test_rows_without_weight_tell_nothing():
+    column = np.append(np.linspace(0, 1, 50), [40.0])
+    mass = np.append(np.ones(50), 0.0)
+    assert find_outside(column, mass).tolist() == [False] * 50 + [True]
+
+
+def test_a_constant_column_has_no_range():
+    assert not find_outside(np.full(20, 3.0)).any()
