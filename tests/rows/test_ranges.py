@@ -56,15 +56,30 @@ def test_units_and_copies_do_not_matter(column, shift, copies):
     assert outside.mean() <= 0.5
 
 
-def test_a_row_is_judged_by_its_worst_column_and_ranked_by_how_far_it_is():
+def test_a_row_is_judged_by_its_worst_column():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300, 3))
     ranges = find_ranges(rows, np.ones(300), (0, 2))
-    new = np.array([[0.0, 0.0, 40.0], [0.0, 0.0, 80.0], [0.0, 99.0, 0.0], [np.nan, 0.0, 0.0]])
+    new = np.array([[0.0, 0.0, 40.0], [0.0, 0.0, -80.0], [0.0, 99.0, 0.0], [np.nan, 0.0, 0.0]])
     assert ranges.is_outside(new).tolist() == [True, True, False, False]
-    assert ranges.measure(new)[1] > ranges.measure(new)[0]
     assert ranges.take(0).places == (0,)
     assert not ranges.take(0).is_outside(new).any()
+    blamed = ranges.blame(np.ones((4, 3)), new)
+    assert blamed[0, 2] > 6 > 0 > -6 > blamed[1, 2]
+    np.testing.assert_array_equal(blamed[2:], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("levels", "stray"), [([0, 1], 4), ([1, 2], -2), ([1, 2, 3, 4, 5], 99), ([1, 2, 3], 9)]
+)
+def test_levels_far_from_the_others_are_none(levels, stray):
+    column = np.append(np.repeat(levels, 30), [stray] * 3)
+    assert np.flatnonzero(find_outside(column)).tolist() == [len(column) - i for i in (3, 2, 1)]
+
+
+@pytest.mark.parametrize(("levels", "rare"), [([0, 1], 3), ([1, 2], 4), ([1, 2, 3, 4, 5], 9)])
+def test_rare_levels_near_the_others_are_levels(levels, rare):
+    assert not find_outside(np.append(np.repeat(levels, 30), [rare] * 3)).any()
 
 
 def test_rows_without_weight_tell_nothing():

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from eosparse.core import BoolArray, CollapseError, FloatArray, centre_and_sprea
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.options import FitOptions
-from eosparse.inference import TailCheck
+from eosparse.inference import MixtureLaw, TailCheck
 from eosparse.models import (
-    Fit,
     GaussianModel,
     Metric,
     MixtureModel,
@@ -103,7 +102,7 @@ class _Seen:
     sample: Sample
     check: TailCheck
     believed: BoolArray
-    fit: Fit[Any]
+    judge: Judge
 
     @property
     def misfit(self) -> float:
@@ -214,7 +213,7 @@ class Preparation:
         view, counts = seen.prepared.view, seen.believed | (not self.groups_are_outliers)
         assert view is not None
         rows, mass = view(seen.sample.values[counts]), seen.sample.mass[counts]
-        chances = seen.fit.result.theta.responsibilities(rows)
+        chances = seen.judge.fit.result.theta.responsibilities(rows)
         if mass @ (chances.max(axis=1) < _CLEAR) > _MOST_UNCLEAR * mass.sum():
             return False
         chosen = chances.argmax(axis=1)
@@ -226,11 +225,11 @@ class Preparation:
     @staticmethod
     def _leave_small(seen: _Seen) -> Prepared:
         """Return the groups of which none is small beside the largest: small ones are outliers."""
-        found = seen.fit.result.theta
-        kept = found.shares >= _SMALL * found.shares.max()
+        shares = cast(MixtureLaw, seen.judge.law).shares
+        kept = shares >= _SMALL * shares.max()
         if kept.all():
             return seen.prepared
-        begin, n_groups = found.restrict(kept), int(kept.sum())
+        begin, n_groups = seen.judge.fit.result.theta.restrict(kept), int(kept.sum())
         return Prepared(MixtureModel(n_groups, begin=begin), seen.prepared.view, n_groups)
 
     def shows_groups(self, held: BoolArray) -> bool:
@@ -301,4 +300,4 @@ class Preparation:
         judge = find_judge(fit, rows.map(fit.measure), Rule("fdr", 0.01))
         fitted = fit.measure(sample.values)
         is_believed = judge.training_p_values(fitted) > _BELIEVED
-        return _Seen(prepared, sample, check_law(judge, sample, fitted), is_believed, fit)
+        return _Seen(prepared, sample, check_law(judge, sample, fitted), is_believed, judge)

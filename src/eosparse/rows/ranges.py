@@ -16,9 +16,10 @@ from eosparse.core import BoolArray, FloatArray, weighted_quantiles
 
 # The central part of a column ends here on either side: more rows cannot lie beyond a gap.
 _CORE = 0.25
-# A gap is wide if it is so many times as wide as the values on this side of it.
-_WIDE = 1.75
-# Rows farther out than this many such gaps rank alike.
+# A gap is wide if it is so many times as wide as the values on this side of it, and three steps of
+# a column of a few values: 0, 1 and 3 may be levels, but 4 is far from 0 and 1.
+_WIDE, _LEAST_STEPS = 2.0, 1.5
+# Values farther out than this many such gaps count as this far.
 _FARTHEST = 1e3
 
 
@@ -33,7 +34,7 @@ class ColumnRanges:
     low, high : array
         The smallest and the largest value of the range.
     below, above : array
-        Values beyond the range by more than this are outside.
+        Values beyond the range by this or more are outside.
 
     Examples
     --------
@@ -56,10 +57,6 @@ class ColumnRanges:
         ends = (self.low[[i]], self.high[[i]], self.below[[i]], self.above[[i]])
         return ColumnRanges((self.places[i],), *ends)
 
-    def measure(self, values: FloatArray) -> FloatArray:
-        """Return how far rows lie beyond a range, in units of a wide gap; above 1 is outside."""
-        return np.asarray(np.abs(self._find_gaps(values)).max(axis=1, initial=0.0))
-
     def blame(self, deviations: FloatArray, values: FloatArray) -> FloatArray:
         """Return deviations of rows in which values outside count by how far out they are.
 
@@ -68,7 +65,7 @@ class ColumnRanges:
         gaps, blamed = self._find_gaps(values), deviations.copy()
         places = list(self.places)
         far = 3.0 * np.sign(gaps) * (1 + _WIDE * np.abs(gaps))
-        blamed[:, places] = np.where(np.abs(gaps) > 1.0, far, blamed[:, places])
+        blamed[:, places] = np.where(np.abs(gaps) >= 1.0, far, blamed[:, places])
         return blamed
 
     def _find_gaps(self, values: FloatArray) -> FloatArray:
@@ -81,7 +78,7 @@ class ColumnRanges:
 
     def is_outside(self, values: FloatArray) -> BoolArray:
         """Return which rows have a value beyond a wide gap."""
-        return np.asarray(self.measure(values) > 1.0)
+        return np.asarray((np.abs(self._find_gaps(values)) >= 1.0).any(axis=1))
 
 
 def find_ranges(values: FloatArray, mass: FloatArray, places: tuple[int, ...]) -> ColumnRanges:
@@ -113,14 +110,14 @@ def _bound(column: FloatArray, mass: FloatArray) -> tuple[float, float, float, f
     """Return the ends of the range of a column, and the gap that would be wide at each."""
     low = float(weighted_quantiles(column, mass, (_CORE,))[0])
     high = -float(weighted_quantiles(-column, mass, (_CORE,))[0])
-    width = 0.0
+    different = np.unique(column)
+    width = _LEAST_STEPS * float(np.diff(different).min(initial=np.inf))
     if low == high:  # most rows have one value: the others tell how far apart values are
         others = column != low
         if not others.any():
             return low, high, np.inf, np.inf
         apart = np.abs(column[others] - low)
-        width = float(weighted_quantiles(apart, mass[others], (0.5,))[0])
-    different = np.unique(column)
+        width = max(width, float(weighted_quantiles(apart, mass[others], (0.5,))[0]))
     top, above = _follow(different[different >= high], low, width)
     bottom, below = _follow(-different[different <= low][::-1], -high, width)
     return -bottom, top, below, above
@@ -129,6 +126,6 @@ def _bound(column: FloatArray, mass: FloatArray) -> tuple[float, float, float, f
 def _follow(values: FloatArray, begin: float, width: float) -> tuple[float, float]:
     """Return the last of rising values before a wide gap, and what is wide there."""
     wide = _WIDE * np.maximum(values - begin, width)
-    is_last = np.append(np.diff(values) > wide[:-1], True)
+    is_last = np.append(np.diff(values) >= wide[:-1], True)
     last = int(np.argmax(is_last))
     return float(values[last]), float(wide[last])
