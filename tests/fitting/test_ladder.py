@@ -373,6 +373,17 @@ def test_gross_errors_close_to_each_other_are_found_where_no_law_is_known(bulk, 
     assert share < 0.1 or kinds.is_outlier_[wrong].mean() < 0.1
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_with_errors_that_all_differ_follow_no_law_of_numbers(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(2, (1000, 3)) + 0.0
+    wrong = rng.random(1000) < 0.2
+    X[wrong] += rng.uniform(30, 90, (wrong.sum(), 3))
+    detector = EOSDetector().fit(X)
+    assert detector.is_outlier_[wrong].mean() > 0.9
+    assert not detector.promise_
+
+
 def test_groups_are_found_beside_a_category_that_tells_nothing():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(draw_groups(rng, n_features=3), columns=["a", "b", "c"])

@@ -81,6 +81,8 @@ _COMBINATION_LEVEL = 0.01
 _ROWS_OF_TAILS = 2500
 # Rows per column with which the law of a group is known well enough for a promise.
 _ROWS_OF_GROUP = 15
+# So few different values follow no law of numbers. A part of the rows has more of most columns.
+_FEW_VALUES, _PART = 12, 100
 # Expectation-maximisation creeps where groups touch.
 _TOL_OF_GROUPS = 1e-11
 # Of the rows, those beyond bent margins.
@@ -314,6 +316,7 @@ class Ladder:
         promise = doubt_flags(decide(rung, check, groups), check)
         promise = self._doubt_tails(promise, prepared.view)
         promise = self._doubt_groups(promise, groups)
+        promise = self._doubt_counts(promise, self.sample.values[~judge.is_outlier(fitted)])
         return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
 
     def _doubt_tails(self, promise: Promise, view: TableView | None) -> Promise:
@@ -333,6 +336,18 @@ class Ladder:
         if not promise or min(sizes, default=np.inf) >= _ROWS_OF_GROUP * self.table.n_features:
             return promise
         return Promise(False, f"{min(sizes):.0f} rows hardly tell the law of a group")
+
+    def _doubt_counts(self, promise: Promise, held: FloatArray) -> Promise:
+        """Return no promise if good rows have so few different values that no law describes them.
+
+        Errors, which all differ, make a column of numbers of what would be levels.
+        """
+        numbers = (i for i, column in enumerate(self.columns) if column.kind is Kind.NUMBER)
+        counted = next((i for i in numbers if _has_few_values(held[:, i])), None)
+        if not promise or counted is None:
+            return promise
+        name = self.columns[counted].name
+        return Promise(False, f"good rows have only a few different values of {name!r}")
 
     def _judge(self, fit: Fit[Any]) -> tuple[Judge, Table]:
         """Find law and cut-off of a fit to all rows, and the distance of each."""
@@ -391,6 +406,11 @@ class Ladder:
         """Whether a collapse is due to what was asked for, and not to the rows."""
         asked = self.options
         return asked.alpha != "auto" or (asked.efficiency or asked.perplexity) is not None
+
+
+def _has_few_values(column: FloatArray) -> bool:
+    parts = (column[:_PART], column)
+    return len(column) > _PART and all(len(np.unique(part)) <= _FEW_VALUES for part in parts)
 
 
 def fit_table(
