@@ -122,7 +122,14 @@ def show_g(source: Source) -> str:
 
 
 def show_h(source: Source) -> str:
-    table = source.read("detector_h")
+    return _show_outcomes(source.read("detector_h"))
+
+
+def show_h_auto(source: Source) -> str:
+    return _show_outcomes(source.read("detector_h_auto"))
+
+
+def _show_outcomes(table: pd.DataFrame) -> str:
     outcomes = ["right", "warned", "neither"]
     total = table[outcomes].sum()
     cells = table.groupby(["outliers", "share"], sort=False)[outcomes].sum()
@@ -152,4 +159,5 @@ SHOWN: dict[str, Show] = {
     "detector_f": show_f,
     "detector_g": show_g,
     "detector_h": show_h,
+    "detector_h_auto": show_h_auto,
 }
