@@ -10,7 +10,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.base import clone
 
-from eosparse import CollapseError, EOSDetector
+from eosparse import CollapseError, DegenerateDataWarning, EOSDetector
 from eosparse.fitting.ladder import RUNGS, find_rungs
 
 pytestmark = pytest.mark.filterwarnings("ignore::eosparse.MaskingWarning")
@@ -353,6 +353,54 @@ def test_a_small_group_beside_large_ones_is_an_outlier_unless_groups_are_kinds(s
     assert not kinds.is_outlier_[small].any() or share < 0.05  # too few rows for a group
 
 
+def draw_around(sizes, seed=0):
+    rng = np.random.default_rng(seed)
+    turns = 2 * np.pi * np.arange(len(sizes)) / len(sizes)
+    centres = 12 * np.column_stack([np.cos(turns), np.sin(turns)])
+    return rng.normal(size=(sum(sizes), 2)) + np.repeat(centres, sizes, axis=0)
+
+
+@pytest.mark.parametrize("sizes", [(460, 140, 140, 130, 130), (400, 133, 133, 133, 133)])
+def test_many_small_groups_are_what_the_table_consists_of(sizes):
+    detector = EOSDetector().fit(draw_around(sizes))
+    assert detector.rung_ == "groups"
+    assert detector.is_outlier_.mean() < 0.01
+    assert sorted(round(group.n_rows, -1) for group in detector.groups_) == sorted(
+        round(size, -1) for size in sizes
+    )
+
+
+@pytest.mark.parametrize("sizes", [(450, 400, 100), (400, 300, 200, 100)])
+def test_a_small_group_is_reported_as_one(sizes):
+    detector = EOSDetector().fit(draw_around(sizes))
+    apart = [group for group in detector.groups_ if group.is_outlier]
+    assert [group.n_rows for group in apart] == [100]
+    assert not detector.promise_
+    assert "100 rows" in detector.promise_.reason
+
+
+@pytest.mark.parametrize("n_rows", [30, 40])
+def test_small_tables_with_levels_are_no_exact_fit(n_rows):
+    n_flagged = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        table = {"age": rng.normal(50, 9, n_rows), "kids": rng.poisson(0.4, n_rows),
+                 "sex": rng.integers(0, 2, n_rows)}  # fmt: skip
+        n_flagged += EOSDetector().fit(pd.DataFrame(table)).is_outlier_.sum()
+    assert n_flagged <= 6  # a dozen in each table, if ties were exact relations
+
+
+def test_rows_flagged_by_an_exact_fit_come_without_a_promise():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=200), rng.normal(size=200), np.zeros(200)])
+    X[:, 2] = X[:, 0] - X[:, 1]
+    X[:60, 2] += rng.normal(size=60)
+    with pytest.warns(DegenerateDataWarning):
+        detector = EOSDetector().fit(X)
+    assert detector.is_outlier_[:60].mean() > 0.9
+    assert not detector.promise_
+
+
 @pytest.mark.parametrize("share", [0.02, 0.2])
 @pytest.mark.parametrize("bulk", ["counts", "zeros"])
 def test_gross_errors_close_to_each_other_are_found_where_no_law_is_known(bulk, share):
@@ -366,6 +414,7 @@ def test_gross_errors_close_to_each_other_are_found_where_no_law_is_known(bulk, 
     assert detector.rung_ == "local"
     assert detector.is_outlier_[wrong].all()
     assert np.delete(detector.is_outlier_, wrong).mean() < 0.02
+    assert [(group.n_rows, group.columns) for group in detector.groups_] == [(len(wrong), ("x1",))]
     explanation = detector.explain(X[wrong])
     assert {explanation.top(row, n=1)[0][0] for row in range(len(wrong))} == {"x1"}
     assert detector.predict([[0.0, 400.0, 0.0]]).tolist() == [-1]

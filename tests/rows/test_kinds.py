@@ -39,7 +39,9 @@ def zero_inflated(n_rows, share):
         (RNG.poisson(1.5, 1000), Kind.LEVELS),
         (RNG.integers(1, 6, 60), Kind.NUMBER),  # 12 rows per value
         (RNG.integers(1, 4, 60), Kind.LEVELS),
-        (RNG.integers(1, 3, 49), Kind.NUMBER),  # too few rows to tell
+        (RNG.integers(1, 3, 30), Kind.LEVELS),
+        (RNG.integers(1, 3, 19), Kind.NUMBER),  # too few rows to tell
+        (np.append(np.full(20, 2.0), 3.0), Kind.NUMBER),  # a stray, and no level
         (zero_inflated(1000, 0.41), Kind.HEAP),
         (zero_inflated(2000, 0.99), Kind.HEAP),
         (zero_inflated(1000, 0.1), Kind.NUMBER),

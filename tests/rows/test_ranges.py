@@ -6,10 +6,10 @@ from hypothesis import given
 from eosparse.rows import find_ranges
 
 
-def find_outside(column, mass=None):
+def find_outside(column, mass=None, *, are_levels=False):
     rows = np.asarray(column, dtype=float)[:, None]
-    ranges = find_ranges(rows, np.ones(len(rows)) if mass is None else mass, (0,))
-    return ranges.is_outside(rows)
+    mass = np.ones(len(rows)) if mass is None else mass
+    return find_ranges(rows, mass, (0,), (0,) if are_levels else ()).is_outside(rows)
 
 
 LAWS = {
@@ -18,7 +18,7 @@ LAWS = {
     "exponential": lambda rng, n: rng.exponential(size=n),
     "counts": lambda rng, n: rng.poisson(0.3, n).astype(float),
     "0/1": lambda rng, n: (rng.random(n) < 0.3).astype(float),
-    "zeros": lambda rng, n: np.where(rng.random(n) < 0.9, 0.0, rng.gamma(2, size=n)),
+    "zeros": lambda rng, n: np.where(rng.random(n) < 0.6, 0.0, rng.gamma(2, size=n)),
     "two groups": lambda rng, n: rng.choice([-9.0, 9.0], n) + rng.normal(size=n),
 }
 
@@ -73,13 +73,41 @@ def test_a_row_is_judged_by_its_worst_column():
     ("levels", "stray"), [([0, 1], 4), ([1, 2], -2), ([1, 2, 3, 4, 5], 99), ([1, 2, 3], 9)]
 )
 def test_levels_far_from_the_others_are_none(levels, stray):
-    column = np.append(np.repeat(levels, 30), [stray] * 3)
-    assert np.flatnonzero(find_outside(column)).tolist() == [len(column) - i for i in (3, 2, 1)]
+    column = np.append(np.repeat(levels, 200), [stray])
+    assert np.flatnonzero(find_outside(column, are_levels=True)).tolist() == [len(column) - 1]
 
 
 @pytest.mark.parametrize(("levels", "rare"), [([0, 1], 3), ([1, 2], 4), ([1, 2, 3, 4, 5], 9)])
 def test_rare_levels_near_the_others_are_levels(levels, rare):
-    assert not find_outside(np.append(np.repeat(levels, 30), [rare] * 3)).any()
+    column = np.append(np.repeat(levels, 200), [rare])
+    assert not find_outside(column, are_levels=True).any()
+
+
+@pytest.mark.parametrize(
+    ("levels", "shares"),
+    [
+        ([1, 2, 9], [0.55, 0.42, 0.03]),
+        ([1, 4, 5], [0.15, 0.25, 0.6]),
+        ([1, 10, 100, 1000], [0.5, 0.25, 0.15, 0.1]),
+        ([0, 5, 50], [0.8, 0.12, 0.08]),
+        ([1, 6, 12, 144], [0.5, 0.3, 0.14, 0.06]),
+        ([2019, 2020, 2024], [0.45, 0.45, 0.1]),
+    ],
+)
+def test_levels_that_occur_often_are_levels(levels, shares):
+    column = np.repeat(levels, np.round(1000 * np.array(shares)).astype(int))
+    assert not find_outside(column, are_levels=True).any()
+    sentinel = np.append(column, [99_999] * 30)  # often, but no level
+    assert np.flatnonzero(find_outside(sentinel, are_levels=True)).tolist() == list(
+        range(len(column), len(sentinel))
+    )
+
+
+@pytest.mark.parametrize("n_zeros", range(70, 82))
+def test_a_quartile_at_the_edge_of_a_heap_makes_no_range(n_zeros):
+    for seed in range(5):
+        values = np.random.default_rng(seed).lognormal(3, 0.5, 100 - n_zeros)
+        assert not find_outside(np.append(np.zeros(n_zeros), values)).any()
 
 
 def test_rows_without_weight_tell_nothing():

@@ -36,7 +36,11 @@ from eosparse.fitting.reasons import (
     give_reason,
     has_known_tail,
 )
-from eosparse.fitting.row_groups import describe_components, find_flagged_groups
+from eosparse.fitting.row_groups import (
+    describe_components,
+    find_flagged_groups,
+    find_groups_beyond,
+)
 from eosparse.fitting.rungs import Preparation, Prepared, check_law, sample_once
 from eosparse.inference import Combinations, Group, Promise, TailCheck, find_combinations
 from eosparse.models import Fit, TableModel
@@ -232,6 +236,8 @@ class Ladder:
         """
         check = found.check
         share = check.far / check.total
+        if _is_exact_fit(found.fit):  # which rows are off the relation is no question
+            return False
         if found.rung == "margins" and share > _MOST_BEYOND:
             return True
         if share <= LARGE_SHARE:
@@ -252,7 +258,7 @@ class Ladder:
         groups: tuple[Group, ...] = ()
         if fit.model.is_one_cloud:
             groups = find_flagged_groups(judge, self.sample, fitted, self.columns)
-        promise = decide("gaussian", check, groups)
+        promise = self._doubt_exact_fit(decide("gaussian", check, groups), fit)
         reason = f"The model was asked for: {type(model).__name__}."
         return Climb(fit, judge, distances, None, reason, promise, self.columns, check, groups)
 
@@ -314,6 +320,7 @@ class Ladder:
         groups = self._find_groups(rung, judge, fitted)
         reason = give_reason(rung, prepared, failed)
         promise = doubt_flags(decide(rung, check, groups), check)
+        promise = self._doubt_exact_fit(promise, fit)
         promise = self._doubt_tails(promise, prepared.view)
         promise = self._doubt_groups(promise, groups)
         promise = self._doubt_counts(promise, self.sample.values[~judge.is_outlier(fitted)])
@@ -336,6 +343,13 @@ class Ladder:
         if not promise or min(sizes, default=np.inf) >= _ROWS_OF_GROUP * self.table.n_features:
             return promise
         return Promise(False, f"{min(sizes):.0f} rows hardly tell the law of a group")
+
+    @staticmethod
+    def _doubt_exact_fit(promise: Promise, fit: Fit[Any]) -> Promise:
+        """Return no promise if rows are flagged because most others satisfy an exact relation."""
+        if not promise or not _is_exact_fit(fit):
+            return promise
+        return Promise(False, "most rows satisfy an exact relation, and the others follow no law")
 
     def _doubt_counts(self, promise: Promise, held: FloatArray) -> Promise:
         """Return no promise if good rows have so few different values that no law describes them.
@@ -361,7 +375,7 @@ class Ladder:
 
     def _find_groups(self, rung: str, judge: Judge, fitted: FloatArray) -> tuple[Group, ...]:
         if rung == "local":
-            return ()
+            return find_groups_beyond(judge, self.sample, self.columns)
         apart = find_flagged_groups(judge, self.sample, fitted, self.columns)
         if rung == "groups":
             return describe_components(judge, self.table.mass, self.columns, apart)
@@ -391,7 +405,9 @@ class Ladder:
         places = tuple(i for i, column in enumerate(self.columns) if column.kind in bounded)
         if not places:
             return fit
-        return replace(fit, ranges=find_ranges(self.sample.values, self.sample.mass, places))
+        levels = tuple(i for i in places if self.columns[i].kind is Kind.LEVELS)
+        ranges = find_ranges(self.sample.values, self.sample.mass, places, levels)
+        return replace(fit, ranges=ranges)
 
     @cached_property
     def _preparation(self) -> Preparation:
@@ -406,6 +422,10 @@ class Ladder:
         """Whether a collapse is due to what was asked for, and not to the rows."""
         asked = self.options
         return asked.alpha != "auto" or (asked.efficiency or asked.perplexity) is not None
+
+
+def _is_exact_fit(fit: Fit[Any]) -> bool:
+    return bool(getattr(fit.model, "is_exact_fit", False))
 
 
 def _has_few_values(column: FloatArray) -> bool:

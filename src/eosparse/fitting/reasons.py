@@ -12,7 +12,7 @@ _TAIL, _TAIL_OF_GROUP = 0.25, 0.5
 # Of the rows that are flagged, those in groups, if the groups are all that is wrong.
 _NEARLY_ALL = 0.95
 # Flagged rows just beyond the others, of which fewer are no reason to look for a tail.
-FEW_NEAR = 3.0
+FEW_NEAR = 1.0
 # Of the rows, those that are flagged and lie just beyond, if few rows tell the law.
 _MOST_NEAR = 0.01
 # Fewer rows in the tail of the law cannot tell a heavier tail from errors.
@@ -26,11 +26,12 @@ def has_known_tail(check: TailCheck) -> bool:
 
 def doubt_flags(promise: Promise, check: TailCheck) -> Promise:
     """Return no promise if few rows have to tell whether flagged ones are a tail."""
-    near = check.near > max(FEW_NEAR, _MOST_NEAR * check.total)
+    near = check.near >= FEW_NEAR and check.near > _MOST_NEAR * check.total
     if not promise or not near or has_known_tail(check):
         return promise
     return Promise(
-        False, f"{check.near:.0f} flagged rows lie just beyond the others, and may be a tail"
+        False,
+        f"{check.near:.0f} of the flagged rows lie just beyond the others, and may be a tail",
     )
 
 
@@ -79,6 +80,11 @@ def decide(rung: str, check: TailCheck, groups: tuple[Group, ...]) -> Promise:
     if not check.convinces:
         return Promise(False, "it is not clear that the rows follow the law of the model")
     apart = [group for group in groups if group.is_outlier]
-    if sum(group.share for group in apart) > LARGE_SHARE:
-        return Promise(False, f"{apart[0]}, and only you can tell whether they are wrong")
+    share = sum(group.share for group in apart)
+    if share > LARGE_SHARE:
+        what = str(apart[0])
+        if len(apart) > 1:
+            n_rows = sum(group.n_rows for group in apart)
+            what = f"{n_rows:,} rows ({share:.1%}) sit apart in {len(apart)} groups"
+        return Promise(False, f"{what}, and only you can tell whether they are wrong")
     return Promise(True, "the p-values of the rows that belong are as the law says")

@@ -9,6 +9,7 @@ import numpy as np
 from eosparse.core import FloatArray
 from eosparse.fitting.judge import Judge
 from eosparse.inference import Group, MixtureLaw, find_groups_apart
+from eosparse.inference.groups_apart import FEWEST, LEAST_SHARE
 from eosparse.rows import ColumnKind, Sample, TableView
 
 Columns = tuple[ColumnKind, ...]
@@ -32,6 +33,23 @@ def find_flagged_groups(
         _describe(judge, flagged[part], float(mass[part].sum()) / total, n_rows, columns)
         for part in parts
     )
+
+
+def find_groups_beyond(judge: Judge, sample: Sample, columns: Columns) -> tuple[Group, ...]:
+    """Find groups of rows beyond the range of a column, where no law says which rows sit apart."""
+    ranges, groups = judge.fit.ranges, []
+    left, total = sample.mass > 0, float(sample.mass.sum())
+    for i, place in enumerate(() if ranges is None else ranges.places):
+        assert ranges is not None
+        beyond = left & ranges.take(i).is_outside(sample.values)
+        share = float(sample.mass[beyond].sum()) / total
+        if share * total < FEWEST or share < LEAST_SHARE:
+            continue
+        left &= ~beyond  # a row is in one group
+        centre = np.median(sample.values[beyond], axis=0)
+        n_rows = round(share * sample.table.mass)
+        groups.append(Group(n_rows, share, centre, (columns[place].name,)))
+    return tuple(sorted(groups, key=lambda group: -group.share))
 
 
 def _describe(

@@ -58,8 +58,9 @@ _CLOSER = 0.7
 _REACH = 4.0
 # Rows belong to one group with at least this chance, all but this share of them.
 _CLEAR, _MOST_UNCLEAR = 0.9, 0.02
-# A group with less than this part of the rows of the largest one is small.
-_SMALL = 1 / 3
+# A group with less than this part of the rows of the largest one is small, if all that are hold no
+# more than this share of the rows beside two others.
+_SMALL, _MOST_SMALL, _FEWEST_GROUPS = 1 / 3, 0.25, 2
 # A group needs this many rows per column.
 _GROUP_ROWS_PER_COLUMN = 10
 _SAMPLE_OPTIONS = FitOptions(tol=1e-6, max_iter=200)
@@ -158,7 +159,7 @@ class Preparation:
                 seen = self._fit_sample(prepared, _GROUP_SAMPLE)
                 if seen is None or seen.check.excess > max(_CLOSER * before, 1.0):
                     break
-                if seen.check.passes and self._are_apart(seen):
+                if self._holds_most(seen) and self._are_apart(seen):
                     return self._leave_small(seen) if self.groups_are_outliers else prepared
                 before = seen.check.excess
         return None
@@ -205,6 +206,11 @@ class Preparation:
             f"with kinds={{'name': {kind!r}}}{other}."
         )
 
+    @staticmethod
+    def _holds_most(seen: _Seen) -> bool:
+        """Whether rows follow the law of groups, all but a few small groups."""
+        return seen.check.passes and seen.check.far <= _MOST_SMALL * seen.check.total
+
     def _are_apart(self, seen: _Seen) -> bool:
         """Whether groups are separate, and none shows groups itself: no ring or square in parts.
 
@@ -227,7 +233,8 @@ class Preparation:
         """Return the groups of which none is small beside the largest: small ones are outliers."""
         shares = cast(MixtureLaw, seen.judge.law).shares
         kept = shares >= _SMALL * shares.max()
-        if kept.all():
+        # Many small groups are what the table consists of.
+        if kept.all() or kept.sum() < _FEWEST_GROUPS or shares[~kept].sum() > _MOST_SMALL:
             return seen.prepared
         begin, n_groups = seen.judge.fit.result.theta.restrict(kept), int(kept.sum())
         return Prepared(MixtureModel(n_groups, begin=begin), seen.prepared.view, n_groups)

@@ -18,7 +18,7 @@ from eosparse.core import FloatArray, IntArray
 # Gaps up to this part of the distance of two good rows link two rows.
 _LINK = 1.0
 # A group has this many rows, and this share of the table.
-_FEWEST, _LEAST_SHARE = 5, 0.01
+FEWEST, LEAST_SHARE = 5, 0.01
 # Rows that are looked at: their links grow with the square of their number.
 _MOST_ROWS = 1500
 
@@ -82,13 +82,13 @@ def find_groups_apart(
     if len(chosen) > _MOST_ROWS:
         chosen = np.linspace(0, len(chosen) - 1, _MOST_ROWS).astype(np.intp)
     part = len(chosen) / max(len(deviations), 1)
-    if mass[chosen].sum() < _FEWEST:
+    if mass[chosen].sum() < FEWEST:
         return []
     bounded = np.clip(deviations[chosen], -1e6, 1e6)
     pairs = cKDTree(bounded).query_pairs(_LINK * np.sqrt(2 * dimension), output_type="ndarray")
     links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(chosen),) * 2)
     numbers = connected_components(links, directed=False)[1]
-    least = max(_FEWEST, _LEAST_SHARE * n_rows * part)
+    least = max(FEWEST, LEAST_SHARE * n_rows * part)
     sizes = np.bincount(numbers, mass[chosen])
     order = np.argsort(-sizes, kind="stable")
     return [chosen[numbers == number] for number in order if sizes[number] >= least]

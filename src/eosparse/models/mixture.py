@@ -314,6 +314,17 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         shared = theta.responsibilities(values).T @ weights / self.copies
         return bool(((shared > values.shape[1]) | (shared < _HARDLY_A_ROW)).all())
 
+    def whiten(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
+        """Return rows in units of the mean covariance of the components.
+
+        Deviations are from different components: rows side by side may have very different ones.
+        """
+        pairs = zip(theta.shares, theta.components, strict=True)
+        within = sum((share * part.covariance for share, part in pairs), np.zeros(()))
+        return Normal(theta.shares @ theta.locations, within).whiten(
+            block - theta.shares @ theta.locations
+        )
+
     def deviations(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the standardised deviation of each row from its most probable component.
 

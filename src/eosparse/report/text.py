@@ -87,9 +87,13 @@ def format_details(summary: Summary) -> list[str]:
     groups = {
         "Not used": [c for c in summary.columns if not (c.role.is_used or c.role is Role.TARGET)],
         "Read as numbers": [
-            c for c in summary.columns if c.role is Role.NUMBER and c.why != PLAIN_NUMBERS
+            c
+            for c in summary.columns
+            if c.role is Role.NUMBER and c.why != PLAIN_NUMBERS and c.kind != "category"
         ],
-        use_of_categories: [c for c in summary.columns if c.role is Role.CATEGORY],
+        use_of_categories: [
+            c for c in summary.columns if c.role is Role.CATEGORY or c.kind == "category"
+        ],
         "Dates in days": [c for c in summary.columns if c.role is Role.DATE],
         "Of few values": [_show_kind(c) for c in summary.columns if c.kind in _FEW_VALUES],
     }

@@ -16,7 +16,7 @@ import numpy as np
 from eosparse.core import BoolArray, FloatArray
 
 # A number with more values than this has an order and distances worth using.
-_MOST_LEVELS = 10
+_MOST_LEVELS, _FEW_LEVELS = 10, 3
 # A level holds this many rows on average, so that there is something to compare within it.
 _ROWS_PER_LEVEL = 20
 # Values outside of the levels: a mistake or two in a small table, one per cent in a large one.
@@ -25,7 +25,7 @@ _STRAY_ROWS, _STRAY_SHARE = 2.0, 0.01
 # number are shared too, but their neighbours about as often.
 _HEAP_SHARE, _HEAP_LEAD = 0.2, 3.0
 # Fewer rows say too little: ten equal values among thirty may be rounding.
-_FEWEST_ROWS = 50
+_FEWEST_ROWS, _FEWEST_FOR_HEAP = 20, 50
 
 
 class Kind(StrEnum):
@@ -205,7 +205,10 @@ class _Counts:
     @property
     def are_levels(self) -> bool:
         n_levels = self.n_levels
-        return n_levels <= _MOST_LEVELS and self.total >= _ROWS_PER_LEVEL * n_levels
+        # Two or three values are no scale, however few the rows, unless all but one are strays.
+        are_few = n_levels <= _FEW_LEVELS and self.mass[1] > _STRAY_ROWS
+        is_enough = are_few or self.total >= _ROWS_PER_LEVEL * n_levels
+        return n_levels <= _MOST_LEVELS and is_enough
 
     @property
     def have_heap(self) -> bool:
@@ -232,7 +235,7 @@ def _recognise(counts: _Counts, name: str, given: Kind | None) -> ColumnKind:
         return _describe_given(counts, name, given)
     if counts.total >= _FEWEST_ROWS and counts.are_levels:
         return ColumnKind(name, Kind.LEVELS, counts.describe_levels())
-    if counts.total >= _FEWEST_ROWS and counts.have_heap:
+    if counts.total >= _FEWEST_FOR_HEAP and counts.have_heap:
         return ColumnKind(name, Kind.HEAP, counts.describe_heap(), float(counts.values[0]))
     return ColumnKind(name, Kind.NUMBER, "numbers")
 

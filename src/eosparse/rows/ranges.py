@@ -3,7 +3,10 @@
 From the central half of a column outwards, values follow each other. The first gap that is much
 wider than everything on this side of it ends the range: 999 among ratings of 1 to 5, a weight in
 grams among kilograms. No law is needed, and rows beyond the gap may be many and close to each
-other, up to a quarter of the table. A heavy tail thins out, but seldom leaves such a gap.
+other, up to a quarter of the table. Light tails leave no such gap; a tail as heavy as Student's
+with three degrees of freedom leaves one in some tables, beside a row or two.
+
+Of a column of levels, those that occur often are levels, unless they are very far from the others.
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ _CORE = 0.25
 # A gap is wide if it is so many times as wide as the values on this side of it, and three steps of
 # a column of a few values: 0, 1 and 3 may be levels, but 4 is far from 0 and 1.
 _WIDE, _LEAST_STEPS = 2.0, 1.5
+# A level with this share of the rows is no stray, unless a gap is wide by this factor: doses of 1,
+# 10, 100 and 1000, but not 999 among ratings of 1 to 5.
+_OFTEN, _VERY_WIDE = 0.01, 20.0
 # Values farther out than this many such gaps count as this far.
 _FARTHEST = 1e3
 
@@ -81,7 +87,9 @@ class ColumnRanges:
         return np.asarray((np.abs(self._find_gaps(values)) >= 1.0).any(axis=1))
 
 
-def find_ranges(values: FloatArray, mass: FloatArray, places: tuple[int, ...]) -> ColumnRanges:
+def find_ranges(
+    values: FloatArray, mass: FloatArray, places: tuple[int, ...], levels: tuple[int, ...] = ()
+) -> ColumnRanges:
     """Find the ranges of some columns.
 
     Parameters
@@ -92,6 +100,8 @@ def find_ranges(values: FloatArray, mass: FloatArray, places: tuple[int, ...]) -
         Their prior weights, which count rows.
     places : tuple of int
         The columns.
+    levels : tuple of int
+        Those among them that hold levels.
 
     Returns
     -------
@@ -99,33 +109,55 @@ def find_ranges(values: FloatArray, mass: FloatArray, places: tuple[int, ...]) -
     """
     present = mass > 0
     bounds = [
-        _bound(np.asarray(values[present, place], dtype=np.float64), mass[present])
+        _bound(np.asarray(values[present, place], dtype=np.float64), mass[present], place in levels)
         for place in places
     ]
     low, high, below, above = np.array(bounds).reshape(-1, 4).T
     return ColumnRanges(places, low, high, below, above)
 
 
-def _bound(column: FloatArray, mass: FloatArray) -> tuple[float, float, float, float]:
+def _bound(column: FloatArray, mass: FloatArray, are_levels: bool) -> tuple[float, ...]:
     """Return the ends of the range of a column, and the gap that would be wide at each."""
     low = float(weighted_quantiles(column, mass, (_CORE,))[0])
     high = -float(weighted_quantiles(-column, mass, (_CORE,))[0])
-    different = np.unique(column)
-    width = _LEAST_STEPS * float(np.diff(different).min(initial=np.inf))
-    if low == high:  # most rows have one value: the others tell how far apart values are
-        others = column != low
-        if not others.any():
-            return low, high, np.inf, np.inf
-        apart = np.abs(column[others] - low)
-        width = max(width, float(weighted_quantiles(apart, mass[others], (0.5,))[0]))
-    top, above = _follow(different[different >= high], low, width)
-    bottom, below = _follow(-different[different <= low][::-1], -high, width)
-    return -bottom, top, below, above
+    different, places = np.unique(column, return_inverse=True)
+    if len(different) == 1:
+        return low, high, np.inf, np.inf
+    width = _find_least_width(column, mass, different)
+    ends = np.array([low, high])
+    if are_levels:
+        share = np.bincount(places, mass) / mass.sum()
+        often = different[(share >= _OFTEN) | ((different >= low) & (different <= high))]
+        ends = _extend(often, ends, width, _VERY_WIDE)[0]
+    (low, high), gaps = _extend(different, ends, width, _WIDE)
+    return low, high, *gaps.tolist()
 
 
-def _follow(values: FloatArray, begin: float, width: float) -> tuple[float, float]:
+def _find_least_width(column: FloatArray, mass: FloatArray, different: FloatArray) -> float:
+    """Return a width below which no gap is wide: that of some steps, and of half of the rows.
+
+    Where many rows share one value, the others tell how far apart values are.
+    """
+    middle = float(weighted_quantiles(column, mass, (0.5,))[0])
+    others = column != middle
+    apart = np.abs(column[others] - middle)
+    typical = float(weighted_quantiles(apart, mass[others], (0.5,))[0])
+    return max(typical, _LEAST_STEPS * float(np.diff(different).min()))
+
+
+def _extend(
+    values: FloatArray, ends: FloatArray, width: float, factor: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of a range that grows from given ones, and what is a wide gap at each."""
+    low, high = ends
+    top, above = _follow(values[values >= high], low, width, factor)
+    bottom, below = _follow(-values[values <= low][::-1], -high, width, factor)
+    return np.array([-bottom, top]), np.array([below, above])
+
+
+def _follow(values: FloatArray, begin: float, width: float, factor: float) -> tuple[float, float]:
     """Return the last of rising values before a wide gap, and what is wide there."""
-    wide = _WIDE * np.maximum(values - begin, width)
+    wide = factor * np.maximum(values - begin, width)
     is_last = np.append(np.diff(values) >= wide[:-1], True)
     last = int(np.argmax(is_last))
     return float(values[last]), float(wide[last])
