@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from eosparse.core import CollapseError, FloatArray, MaskingWarning, Status, warn_caller
+from eosparse.fitting.doubts import doubt_exact_fit, doubt_law, is_exact_fit
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.notices import warn_of_unclear_rows
@@ -49,7 +50,6 @@ from eosparse.rows import (
     Kind,
     Sample,
     Table,
-    TableView,
     find_ranges,
     fit_threads,
     recognise_kinds,
@@ -81,12 +81,6 @@ _ROWS_PER_COLUMN = 5
 _MAJORITY = 0.53
 # Level at which combinations of levels are called impossible: a fit is asked about many.
 _COMBINATION_LEVEL = 0.01
-# With fewer rows the tails of a bent column are known too badly for p-values of one in a million.
-_ROWS_OF_TAILS = 2500
-# Rows per column with which the law of a group is known well enough for a promise.
-_ROWS_OF_GROUP = 15
-# So few different values follow no law of numbers. A part of the rows has more of most columns.
-_FEW_VALUES, _PART = 12, 100
 # Expectation-maximisation creeps where groups touch.
 _TOL_OF_GROUPS = 1e-11
 # Of the rows, those beyond bent margins.
@@ -236,7 +230,7 @@ class Ladder:
         """
         check = found.check
         share = check.far / check.total
-        if _is_exact_fit(found.fit):  # which rows are off the relation is no question
+        if is_exact_fit(found.fit):  # which rows are off the relation is no question
             return False
         if found.rung == "margins" and share > _MOST_BEYOND:
             return True
@@ -258,7 +252,7 @@ class Ladder:
         groups: tuple[Group, ...] = ()
         if fit.model.is_one_cloud:
             groups = find_flagged_groups(judge, self.sample, fitted, self.columns)
-        promise = self._doubt_exact_fit(decide("gaussian", check, groups), fit)
+        promise = doubt_exact_fit(decide("gaussian", check, groups), fit)
         reason = f"The model was asked for: {type(model).__name__}."
         return Climb(fit, judge, distances, None, reason, promise, self.columns, check, groups)
 
@@ -320,48 +314,9 @@ class Ladder:
         groups = self._find_groups(rung, judge, fitted)
         reason = give_reason(rung, prepared, failed)
         promise = doubt_flags(decide(rung, check, groups), check)
-        promise = self._doubt_exact_fit(promise, fit)
-        promise = self._doubt_tails(promise, prepared.view)
-        promise = self._doubt_groups(promise, groups)
-        promise = self._doubt_counts(promise, self.sample.values[~judge.is_outlier(fitted)])
+        held = self.sample.values[~judge.is_outlier(fitted)]
+        promise = doubt_law(promise, fit, groups, self.sample, held, self.columns)
         return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
-
-    def _doubt_tails(self, promise: Promise, view: TableView | None) -> Promise:
-        """Return no promise if few rows have to tell how heavy the tails of a column are."""
-        heavy = () if view is None else view.margins.heavy
-        if not promise or not heavy or self.sample.mass.sum() >= _ROWS_OF_TAILS:
-            return promise
-        assert view is not None
-        name = self.columns[int(view.places[heavy[0]])].name
-        return Promise(
-            False, f"{name!r} has heavy tails, and so few rows do not tell how heavy they are"
-        )
-
-    def _doubt_groups(self, promise: Promise, groups: tuple[Group, ...]) -> Promise:
-        """Return no promise if a group has so few rows that they hardly tell its law."""
-        sizes = [group.share * self.sample.n_rows for group in groups if not group.is_outlier]
-        if not promise or min(sizes, default=np.inf) >= _ROWS_OF_GROUP * self.table.n_features:
-            return promise
-        return Promise(False, f"{min(sizes):.0f} rows hardly tell the law of a group")
-
-    @staticmethod
-    def _doubt_exact_fit(promise: Promise, fit: Fit[Any]) -> Promise:
-        """Return no promise if rows are flagged because most others satisfy an exact relation."""
-        if not promise or not _is_exact_fit(fit):
-            return promise
-        return Promise(False, "most rows satisfy an exact relation, and the others follow no law")
-
-    def _doubt_counts(self, promise: Promise, held: FloatArray) -> Promise:
-        """Return no promise if good rows have so few different values that no law describes them.
-
-        Errors, which all differ, make a column of numbers of what would be levels.
-        """
-        numbers = (i for i, column in enumerate(self.columns) if column.kind is Kind.NUMBER)
-        counted = next((i for i in numbers if _has_few_values(held[:, i])), None)
-        if not promise or counted is None:
-            return promise
-        name = self.columns[counted].name
-        return Promise(False, f"good rows have only a few different values of {name!r}")
 
     def _judge(self, fit: Fit[Any]) -> tuple[Judge, Table]:
         """Find law and cut-off of a fit to all rows, and the distance of each."""
@@ -422,15 +377,6 @@ class Ladder:
         """Whether a collapse is due to what was asked for, and not to the rows."""
         asked = self.options
         return asked.alpha != "auto" or (asked.efficiency or asked.perplexity) is not None
-
-
-def _is_exact_fit(fit: Fit[Any]) -> bool:
-    return bool(getattr(fit.model, "is_exact_fit", False))
-
-
-def _has_few_values(column: FloatArray) -> bool:
-    parts = (column[:_PART], column)
-    return len(column) > _PART and all(len(np.unique(part)) <= _FEW_VALUES for part in parts)
 
 
 def fit_table(

@@ -1,0 +1,88 @@
+"""Reasons not to promise a rate although the rows follow the law: it may rest on too little."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eosparse.core import FloatArray
+from eosparse.inference import Group, Promise
+from eosparse.models import Fit
+from eosparse.rows import ColumnKind, Kind, Sample, TableView
+
+# With fewer rows the tails of a bent column are known too badly for p-values of one in a million.
+_ROWS_OF_TAILS = 2500
+# Rows per column with which the law of a group is known well enough.
+_ROWS_OF_GROUP = 12
+# So few different values follow no law of numbers. Most columns show more of them in a few rows.
+_FEW_VALUES, _FEW_ROWS = 12, 100
+
+
+def doubt_law(
+    promise: Promise,
+    fit: Fit[Any],
+    groups: tuple[Group, ...],
+    sample: Sample,
+    held: FloatArray,
+    columns: tuple[ColumnKind, ...],
+) -> Promise:
+    """Return no promise, and why, if the law rests on too little; given are also the good rows."""
+    view = fit.coordinates if isinstance(fit.coordinates, TableView) else None
+    doubts = (
+        _doubt_tails(view, sample, columns),
+        _doubt_groups(view, groups, sample),
+        _doubt_counts(held, columns),
+    )
+    promise = doubt_exact_fit(promise, fit)
+    why = next((doubt for doubt in doubts if doubt is not None), None)
+    return promise if why is None or not promise else Promise(False, why)
+
+
+def doubt_exact_fit(promise: Promise, fit: Fit[Any]) -> Promise:
+    """Return no promise if rows are flagged because most others satisfy an exact relation."""
+    if not promise or not is_exact_fit(fit):
+        return promise
+    return Promise(False, "most rows satisfy an exact relation, and the others follow no law")
+
+
+def is_exact_fit(fit: Fit[Any]) -> bool:
+    """Whether most rows satisfy an exact relation, and others do not."""
+    return bool(getattr(fit.model, "is_exact_fit", False))
+
+
+def _doubt_tails(
+    view: TableView | None, sample: Sample, columns: tuple[ColumnKind, ...]
+) -> str | None:
+    """Say so if few rows have to tell how heavy the tails of a column are."""
+    heavy = () if view is None else view.margins.heavy
+    if view is None or not heavy or sample.mass.sum() >= _ROWS_OF_TAILS:
+        return None
+    name = columns[int(view.places[heavy[0]])].name
+    return f"{name!r} has heavy tails, and so few rows do not tell how heavy they are"
+
+
+def _doubt_groups(view: TableView | None, groups: tuple[Group, ...], sample: Sample) -> str | None:
+    """Say so if a group has so few rows that they hardly tell its law."""
+    sizes = [group.share * sample.n_rows for group in groups if not group.is_outlier]
+    if view is None or min(sizes, default=np.inf) >= _ROWS_OF_GROUP * len(view.places):
+        return None
+    return f"{min(sizes):.0f} rows hardly tell the law of a group"
+
+
+def _doubt_counts(held: FloatArray, columns: tuple[ColumnKind, ...]) -> str | None:
+    """Say so if good rows have so few different values that no law describes them.
+
+    Errors, which all differ, make a column of numbers of what would be levels.
+    """
+    numbers = (i for i, column in enumerate(columns) if column.kind is Kind.NUMBER)
+    counted = next((i for i in numbers if _has_few_values(held[:, i])), None)
+    if counted is None:
+        return None
+    return f"good rows have only a few different values of {columns[counted].name!r}"
+
+
+def _has_few_values(column: FloatArray) -> bool:
+    if len(column) <= _FEW_ROWS or len(np.unique(column[:_FEW_ROWS])) > _FEW_VALUES:
+        return False
+    return len(np.unique(column)) <= _FEW_VALUES
