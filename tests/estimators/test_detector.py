@@ -1,5 +1,6 @@
 """EOSDetector: what it promises to users."""
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -280,6 +281,14 @@ def test_sample_weight_of_k_equals_the_row_k_times(spoilt):
     np.testing.assert_allclose(weighted.covariance_, repeated.covariance_, rtol=1e-6)
     np.testing.assert_allclose(weighted.offset_, repeated.offset_, rtol=1e-6)
     np.testing.assert_array_equal(weighted.predict(spoilt.X), repeated.predict(spoilt.X))
+
+
+def test_a_cut_beyond_single_precision_flags_nothing(spoilt):
+    single = EOSDetector().fit(spoilt.X.astype(np.float32))
+    far = dataclasses.replace(single._judge, cut=1e300)
+    with np.errstate(all="raise"):
+        assert not far.is_outlier(np.array([1.0, 1e200])).any()
+        assert far.margins(np.array([1.0])).dtype == np.float32
 
 
 def test_float32_stays_float32(spoilt):

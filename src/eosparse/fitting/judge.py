@@ -100,11 +100,13 @@ class Judge:
 
     def margins(self, fitted: FloatArray) -> FloatArray:
         """Return how far rows lie within the cut: negative for rows to be flagged."""
-        return self.cut - self.distances(fitted)
+        farthest = float(np.finfo(self.dtype).max)
+        # Single precision holds no larger number.
+        return min(max(self.cut, -farthest), farthest) - self.distances(fitted)
 
     def is_outlier(self, fitted: FloatArray) -> Any:
         """Return which rows to flag."""
-        return self.cut - self.distances(fitted) < 0
+        return self.margins(fitted) < 0
 
     def predictions(self, fitted: FloatArray) -> Any:
         """Return -1 for rows to be flagged, +1 for others."""
