@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eosparse import EOSDetector
-from eosparse.models import NeighbourModel, neighbours
+from eosparse.models import Metric, NeighbourModel, neighbours
 from eosparse.rows import MemoryRows, count_copies, take_sample
 
 
@@ -163,3 +163,14 @@ def test_rows_equally_far_share_the_last_places(unit):
     np.testing.assert_allclose(errors_of(grid[turned]), errors_of(grid)[turned], rtol=1e-9)
     mirrored = grid * [1.0, -1.0]
     np.testing.assert_allclose(errors_of(mirrored), errors_of(grid), rtol=1e-9)
+
+
+def test_thousands_of_columns_need_no_correlation_matrix():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 5000))
+    rows[0] += 3.0
+    metric = Metric.of_rows(rows)
+    assert metric.whitening is None
+    np.testing.assert_allclose(metric(rows), rows - np.median(rows, axis=0), atol=0.3)
+    model = NeighbourModel().complete(take_sample(MemoryRows(rows), 40))
+    assert model.errors(rows, model.start()).argmax() == 0

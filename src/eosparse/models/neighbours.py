@@ -48,6 +48,8 @@ _SAME = 1e-9
 _DIGITS = 13
 # Of the correlation matrix, towards the identity; columns beyond three deviations are drawn in.
 _SHRINKAGE, _REACH = 0.05, 3.0
+# The correlation of more columns takes too much memory, and their rows tell too little of it.
+_MOST_CORRELATED = 4000
 # Up to this many columns a tree of the rows is faster than all distances.
 _FEW_COLUMNS = 8
 # Numbers of a matrix of distances that fit the cache of a processor, about.
@@ -56,21 +58,26 @@ _BLOCK_NUMBERS = 2**22
 
 @dataclass(frozen=True)
 class Metric:
-    """The middle of the bulk, and the symmetric inverse root of its columns' correlation."""
+    """The middle of the bulk, and the symmetric inverse root of its columns' correlation.
+
+    Of thousands of columns, correlation is not taken out, and there is no root.
+    """
 
     middle: FloatArray
-    whitening: FloatArray
+    whitening: FloatArray | None
 
     @classmethod
     def of_rows(cls, rows: FloatArray, mass: FloatArray | None = None) -> Metric:
         """Learn the metric from rows that are believed, and how many rows each counts as."""
         mass = np.ones(len(rows)) if mass is None else mass
         middle = weighted_quantiles(rows, mass, (0.5,))[0]
-        return cls(middle, _whiten_columns(rows - middle, mass))
+        is_wide = rows.shape[1] > _MOST_CORRELATED
+        return cls(middle, None if is_wide else _whiten_columns(rows - middle, mass))
 
     def __call__(self, block: FloatArray) -> FloatArray:
         """Return rows in coordinates whose straight distances count."""
-        return np.asarray((block - self.middle) @ self.whitening)
+        centred = block - self.middle
+        return np.asarray(centred if self.whitening is None else centred @ self.whitening)
 
 
 @dataclass(frozen=True)
