@@ -12,6 +12,8 @@ from sklearn.base import clone
 
 from eosparse import CollapseError, DegenerateDataWarning, EOSDetector
 from eosparse.fitting.ladder import RUNGS, find_rungs
+from eosparse.fitting.reasons import doubt_flags, has_known_tail
+from eosparse.inference import Promise, TailCheck
 
 pytestmark = pytest.mark.filterwarnings("ignore::eosparse.MaskingWarning")
 
@@ -450,6 +452,15 @@ def test_a_tenth_of_a_small_table_is_not_flagged_for_a_tail(seed):
     X = rng.normal(size=(250, 3)) * np.where(rng.random((250, 1)) < 0.15, 4, 1)
     detector = EOSDetector().fit(X)
     assert not (detector.is_outlier_.mean() > 0.05 and detector.promise_)
+
+
+@pytest.mark.parametrize("n_near, holds", [(25, True), (40, False)])
+def test_a_promise_is_withdrawn_if_many_flagged_rows_lie_just_beyond_the_others(n_near, holds):
+    """Of a heavy tail one Gaussian describes the middle, and the promise would be that of a cut."""
+    p_values = np.concatenate([np.linspace(0.02, 1, 900), np.full(n_near, 1e-3), np.zeros(50)])
+    check = TailCheck.of(p_values, np.ones(len(p_values)), flagged_at=0.005)
+    assert has_known_tail(check)
+    assert bool(doubt_flags(Promise(True, "the law fits"), check)) == holds
 
 
 @pytest.mark.parametrize("seed", range(3))

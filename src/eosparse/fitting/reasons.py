@@ -15,6 +15,8 @@ _NEARLY_ALL = 0.95
 FEW_NEAR = 1.0
 # Of the rows, those that are flagged and lie just beyond, if few rows tell the law.
 _MOST_NEAR = 0.01
+# The same if many rows tell it: such a law may be that of a middle, cut off where flags begin.
+_MOST_NEAR_LAW = 0.03
 # Fewer rows in the tail of the law cannot tell a heavier tail from errors.
 _ROWS_OF_LAW = 100
 
@@ -25,9 +27,9 @@ def has_known_tail(check: TailCheck) -> bool:
 
 
 def doubt_flags(promise: Promise, check: TailCheck) -> Promise:
-    """Return no promise if few rows have to tell whether flagged ones are a tail."""
-    near = check.near >= FEW_NEAR and check.near > _MOST_NEAR * check.total
-    if not promise or not near or has_known_tail(check):
+    """Return no promise if flagged rows may be a tail of the others, which errors rarely are."""
+    most = _MOST_NEAR_LAW if has_known_tail(check) else _MOST_NEAR
+    if not promise or check.near < FEW_NEAR or check.near <= most * check.total:
         return promise
     return Promise(
         False,
