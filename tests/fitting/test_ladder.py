@@ -454,7 +454,7 @@ def test_a_tenth_of_a_small_table_is_not_flagged_for_a_tail(seed):
     assert not (detector.is_outlier_.mean() > 0.05 and detector.promise_)
 
 
-@pytest.mark.parametrize("n_near, holds", [(25, True), (40, False)])
+@pytest.mark.parametrize(("n_near", "holds"), [(25, True), (40, False)])
 def test_a_promise_is_withdrawn_if_many_flagged_rows_lie_just_beyond_the_others(n_near, holds):
     """Of a heavy tail one Gaussian describes the middle, and the promise would be that of a cut."""
     p_values = np.concatenate([np.linspace(0.02, 1, 900), np.full(n_near, 1e-3), np.zeros(50)])
