@@ -193,6 +193,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
 
     # Data frames may hold text, booleans and dates: see `open_training`.
     _takes_kinds = True
+    _takes_gaps = True
 
     def __init__(
         self,

@@ -40,6 +40,9 @@ from eosparse.models import (
     Request,
     SubspaceModel,
     TableModel,
+    draw_gaps,
+    guess_law,
+    has_gaps,
 )
 from eosparse.rows import (
     MemoryRows,
@@ -114,7 +117,13 @@ def fit_model(
     coordinates = choose_coordinates(sample) if is_scaled else seen_as
     view = coordinates or model.view
     seen = sample.look_through(view, None if seen_as is None else seen_as.places)
+    law = None
+    if has_gaps(seen.values) or seen.table.has_gaps:
+        law = guess_law(seen.values, seen.mass)
+        seen = replace(seen, values=draw_gaps(law, seen.values))
     completed = model.complete(seen)
+    if law is not None:
+        completed = completed.accept_gaps(law)
     rounding = find_rounding(seen) if completed.is_squared else -np.inf
     rows, checkpoint, warming = seen.table, None, None
     if options.checkpoint is not None:
@@ -126,7 +135,8 @@ def fit_model(
     attempt, result = problem.fit(completed)
     if completed.is_squared:
         _warn_if_determined(result, attempt.model.n_determining(seen.values.shape[1]))
-    return Fit(attempt.model, result, sample.n_rows, coordinates, rounding, copies)
+    judging = attempt.model.conclude(result.alpha)
+    return Fit(judging, result, sample.n_rows, coordinates, rounding, copies)
 
 
 @dataclass(frozen=True)

@@ -51,17 +51,23 @@ def _read_training(estimator: Any, X: Any) -> FloatArray:
     """Return training rows in memory; a frame with more than numbers is read by its types."""
     if not (getattr(estimator, "_takes_kinds", False) and has_more_than_numbers(X)):
         plain: FloatArray = validate_data(
-            estimator, X, dtype=_PRECISIONS, ensure_min_samples=_FEWEST_ROWS
+            estimator, X, dtype=_PRECISIONS, ensure_min_samples=_FEWEST_ROWS, **_allow(estimator)
         )
         return plain
     reader = FrameReader.learn(X, getattr(estimator, "kinds", None))
     values: FloatArray = check_array(
-        reader.read(X), dtype=_PRECISIONS, ensure_min_samples=_FEWEST_ROWS
+        reader.read(X), dtype=_PRECISIONS, ensure_min_samples=_FEWEST_ROWS, **_allow(estimator)
     )
     estimator.n_features_in_ = len(reader.names)
     estimator.feature_names_in_ = np.array(reader.names, dtype=object)
     estimator._reader = reader
     return values
+
+
+def _allow(estimator: Any) -> dict[str, Any]:
+    """Return the argument of scikit-learn's checks that lets gaps through, where they are taken."""
+    takes_gaps = getattr(estimator, "_takes_gaps", False)
+    return {"ensure_all_finite": "allow-nan"} if takes_gaps else {}
 
 
 def _check_enough(table: Table) -> None:
@@ -107,7 +113,9 @@ def _read_rows(estimator: Any, X: Any) -> FloatArray:
     """Return new rows in memory, read as the training rows were."""
     reader = _get_reader(estimator)
     if reader is None:
-        plain: FloatArray = validate_data(estimator, X, reset=False, dtype=_PRECISIONS)
+        plain: FloatArray = validate_data(
+            estimator, X, reset=False, dtype=_PRECISIONS, **_allow(estimator)
+        )
         return plain
-    values: FloatArray = check_array(reader.read(X), dtype=_PRECISIONS)
+    values: FloatArray = check_array(reader.read(X), dtype=_PRECISIONS, **_allow(estimator))
     return values

@@ -11,6 +11,7 @@ from eosparse.models.efficiency import (
     largest_uncaptured_coupling,
 )
 from eosparse.models.fit import Fit
+from eosparse.models.gaps import has_gaps
 from eosparse.models.gaussian import GaussianModel
 from eosparse.models.groups import shows_groups
 from eosparse.models.learner import FittedLearner, LearnerModel, NumberedRows
@@ -19,6 +20,7 @@ from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
 from eosparse.models.mixture import Mixture, MixtureModel
 from eosparse.models.neighbours import Metric, NeighbourModel, Neighbours
 from eosparse.models.normal import Normal, SingularFitError
+from eosparse.models.pairwise import draw_gaps, guess_law
 from eosparse.models.shrinkage import oas_shrinkage
 from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, sum_boxes
 from eosparse.models.subspace import Plane, SubspaceModel
@@ -53,6 +55,9 @@ __all__ = [
     "bisect_rows",
     "cluster_starts",
     "coupling_for_efficiency",
+    "draw_gaps",
+    "guess_law",
+    "has_gaps",
     "largest_stable_coupling",
     "largest_uncaptured_coupling",
     "least_absolute_residuals",

@@ -22,6 +22,7 @@ from eosparse.core import (
 )
 from eosparse.core.model import Stats, Theta
 from eosparse.inference import FittedGamma, Law, NoPull, Pull
+from eosparse.models.normal import Normal
 from eosparse.rows import Sample, Table, as_float64
 
 # Fits to the half of the rows with the smallest errors settle within this many steps.
@@ -173,6 +174,20 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
     def n_determining(self, n_features: int) -> int:  # noqa: ARG002  # for subclasses
         """Return the number of rows that some θ can fit exactly."""
         return 1
+
+    def accept_gaps(self, law: Normal) -> Self:  # noqa: ARG002  # for subclasses
+        """Return the model for rows with missing values, given a robust guess of their law.
+
+        By default it takes none.
+        """
+        raise ValueError(
+            f"X has missing values, which {type(self).__name__} does not take. Fill or drop them, "
+            "or use model='auto'."
+        )
+
+    def conclude(self, alpha: float) -> Self:  # noqa: ARG002  # for subclasses
+        """Return the model by which rows are judged after a fit."""
+        return self
 
     def natural_alpha(self, efficiency: float, n_rows: float, n_features: int) -> float | None:  # noqa: ARG002  # for subclasses
         """Return α for an efficiency, if errors have a natural unit; None by default."""

@@ -41,7 +41,9 @@ from eosparse.models import fused
 from eosparse.models.base import TableModel
 from eosparse.models.efficiency import Structure, covariance_parameters
 from eosparse.models.exact_fit import restrict
+from eosparse.models.gaps import has_gaps
 from eosparse.models.gaussian_foresight import foresee_gaussian
+from eosparse.models.gaussian_gaps import Gaps, fill_gaps, measure_gaps, visit_gaps
 from eosparse.models.gaussian_law import find_gaussian_law, is_law_known, part_in_span
 from eosparse.models.gaussian_search import propose_attempts
 from eosparse.models.normal import (
@@ -104,6 +106,8 @@ class GaussianModel(TableModel[Normal, Moments]):
         How many times every row stands in the table.
     is_exact_fit : bool
         Whether some rows lie off the span of the coordinates, which more than half are on.
+    gaps : Gaps or None
+        What is known of missing values; None if there are none.
 
     Examples
     --------
@@ -129,6 +133,7 @@ class GaussianModel(TableModel[Normal, Moments]):
     coordinates: Coordinates | None = None
     copies: float = 1.0
     is_exact_fit: bool = False
+    gaps: Gaps | None = None
 
     is_one_cloud = True
     warms_up = True
@@ -192,6 +197,8 @@ class GaussianModel(TableModel[Normal, Moments]):
         self, block: FloatArray, prior: FloatArray | None, theta: Normal, alpha: float
     ) -> Visit[Moments]:
         """Return summary and moments of a block; rows are centred once."""
+        if self.gaps is not None and has_gaps(block):
+            return visit_gaps(self, block, prior, theta, alpha)
         if fused.is_large(block) and np.isfinite(alpha):
             swept = self.sweep(block, prior, theta, alpha)
             if swept is not None:
@@ -284,6 +291,19 @@ class GaussianModel(TableModel[Normal, Moments]):
         moments = Moments(1.0, gap, around - np.outer(gap, gap))
         return Visit(summary, _shift_and_scale(moments, theta.location, scale))
 
+    def accept_gaps(self, law: Normal) -> GaussianModel:
+        """Return the model for rows with gaps, given a robust guess of the law of the columns."""
+        assert self.coordinates is not None
+        origin, scale = self.coordinates.origin, self.coordinates.scale
+        guess = Normal((law.location - origin) / scale, law.covariance / np.outer(scale, scale))
+        return replace(self, gaps=Gaps(guess))
+
+    def conclude(self, alpha: float) -> GaussianModel:
+        """Return the model by which rows are judged after a fit."""
+        if self.gaps is None:
+            return self
+        return replace(self, gaps=replace(self.gaps, coupling=self.coupling(alpha)))
+
     # What is left open, and starts
 
     def sample_size(self, table: Table) -> int:
@@ -336,7 +356,12 @@ class GaussianModel(TableModel[Normal, Moments]):
     # Reading a fit
 
     def distances(self, block: FloatArray, theta: Normal) -> FloatArray:
-        """Return the squared distances m of rows as stored, in the metric of V."""
+        """Return the squared distances m of rows as stored, in the metric of V.
+
+        Of rows with gaps, those of all columns that are as improbable.
+        """
+        if self.gaps is not None and has_gaps(block):
+            return measure_gaps(self, block, theta)
         if fused.is_large(block) and theta.covariance.ndim == 2:
             frame = self._bring_to_rows(theta)
             if frame is not None:
@@ -379,6 +404,8 @@ class GaussianModel(TableModel[Normal, Moments]):
         Any root of V makes them so, and a triangular one takes a tenth of the time.
         """
         assert self.coordinates is not None
+        if self.gaps is not None and has_gaps(block):
+            block = fill_gaps(self, block, theta)
         if self.coordinates.basis is not None:
             return self.deviations(block, theta, alpha)
         white = theta.whiten(self.coordinates.standardise(block) - theta.location)
@@ -392,6 +419,8 @@ class GaussianModel(TableModel[Normal, Moments]):
         Where the rows do not span all columns, the working scale stands in for that variance.
         """
         assert self.coordinates is not None
+        if self.gaps is not None and has_gaps(block):
+            block = fill_gaps(self, block, theta)
         coordinates, scaled = self.coordinates, self.coordinates.standardise(block)
         white: FloatArray
         if theta.covariance.ndim == 1:

@@ -109,6 +109,11 @@ class MemoryRows(Table):
         return int(self.values.shape[1])
 
     @property
+    def has_gaps(self) -> bool:
+        """Whether values are missing."""
+        return bool(np.isnan(self.values.sum()) and np.isnan(self.values).any())
+
+    @property
     def n_present(self) -> int:
         """Number of rows that count."""
         return len(self.values) if self.prior is None else int(np.count_nonzero(self.prior))

@@ -66,6 +66,11 @@ class Table(ABC):
         return len(self.columns)
 
     @property
+    def has_gaps(self) -> bool:
+        """Whether values are missing."""
+        return False
+
+    @property
     @abstractmethod
     def n_present(self) -> int:
         """Number of rows that count."""
