@@ -322,7 +322,7 @@ class Ladder:
         """Find law and cut-off of a fit to all rows, and the distance of each."""
         distances = self.table.map(fit.measure)
         judge = find_judge(fit, distances, self.rule)
-        if fit.combinations is not None or fit.ranges is not None:
+        if fit.combinations is not None or fit.ranges is not None or self.table.has_gaps:
             judge = judge.spread_weight(distances)
         if self.rule.kind == "fdr":
             warn_of_unclear_rows(judge, self.rule.value)

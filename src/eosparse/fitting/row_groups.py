@@ -46,7 +46,7 @@ def find_groups_beyond(judge: Judge, sample: Sample, columns: Columns) -> tuple[
         if share * total < FEWEST or share < LEAST_SHARE:
             continue
         left &= ~beyond  # a row is in one group
-        centre = np.median(sample.values[beyond], axis=0)
+        centre = np.nanmedian(sample.values[beyond], axis=0)
         n_rows = round(share * sample.table.mass)
         groups.append(Group(n_rows, share, centre, (columns[place].name,)))
     return tuple(sorted(groups, key=lambda group: -group.share))
@@ -59,7 +59,7 @@ def _describe(
     return Group(
         n_rows=round(share * n_rows),
         share=share,
-        centre=np.median(rows, axis=0),
+        centre=np.nanmedian(rows, axis=0),
         columns=_name_columns(typical, columns),
     )
 

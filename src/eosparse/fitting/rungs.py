@@ -21,6 +21,9 @@ from eosparse.models import (
     MixtureModel,
     NeighbourModel,
     TableModel,
+    draw_gaps,
+    guess_law,
+    has_gaps,
     shows_groups,
 )
 from eosparse.rows import (
@@ -76,7 +79,8 @@ def sample_once(table: Table) -> Sample:
     if copies <= 1.0:
         return take_sample(table, _SAMPLE_ROWS)
     whole = take_sample(table, table.n_present)
-    _, first, numbers = np.unique(whole.values, axis=0, return_index=True, return_inverse=True)
+    marked = np.where(np.isnan(whole.values), np.inf, whole.values)
+    _, first, numbers = np.unique(marked, axis=0, return_index=True, return_inverse=True)
     mass = np.bincount(numbers.ravel(), whole.mass) / copies
     if not np.allclose(mass, np.round(mass)):
         return take_sample(table, _SAMPLE_ROWS)
@@ -174,6 +178,8 @@ class Preparation:
         rows, mass = view(self.sample.values), self.sample.mass
         if believed is not None:
             rows, mass = rows[believed], mass[believed]
+        if has_gaps(rows):
+            rows = draw_gaps(guess_law(rows, mass), rows)
         metric = Metric.of_rows(rows, mass)
         return Prepared(NeighbourModel(has_middle=self.groups_are_outliers, metric=metric), view)
 
@@ -251,12 +257,17 @@ class Preparation:
         if not self._is_plain or len(self.columns) < _MANY_COLUMNS:
             return self._learn()(values)
         numbers = [column.kind is not Kind.IGNORED for column in self.columns]
-        centre, spread = centre_and_spread(self.sample.values[:, numbers], self.sample.mass)
+        table = self.sample.values[:, numbers]
+        if has_gaps(table):
+            table = draw_gaps(guess_law(table, self.sample.mass), table)
+        centre, spread = centre_and_spread(table, self.sample.mass)
         return np.asarray((values[:, numbers] - centre) / np.where(spread > 0, spread, 1.0))
 
     @staticmethod
     def _show_groups(rows: FloatArray, mass: FloatArray) -> bool:
         """Whether some direction shows a valley between two peaks, outliers drawn in."""
+        if has_gaps(rows):
+            rows = draw_gaps(guess_law(rows, mass), rows)
         return shows_groups(np.clip(rows, -_REACH, _REACH), mass)
 
     @cached_property

@@ -140,7 +140,7 @@ def find_combinations(
     >>> find_combinations(rare, np.ones(1001), 0.01).cells
     ()
     """
-    present = mass > 0
+    present = (mass > 0) & ~np.isnan(codes).any(axis=1)
     found = [np.unique(column, return_inverse=True) for column in codes[present].T]
     ordered = [True] * len(found) if is_ordered is None else is_ordered
     counted = {

@@ -42,6 +42,7 @@ from eosparse.models.efficiency import (
     covariance_parameters,
     largest_stable_coupling,
 )
+from eosparse.models.gaps import fill_rows, has_gaps, match_chances, spread_of_gaps
 from eosparse.models.lengths import squared_distances
 from eosparse.models.normal import Normal
 from eosparse.rows import Sample, Table, take_sample
@@ -76,11 +77,16 @@ class Mixture:
 
     def log_densities(self, values: FloatArray) -> FloatArray:
         """Return the log of share times density, of each row under each component."""
-        with np.errstate(over="ignore"):  # rows too far out for squares have the density zero
-            columns = [
-                -0.5 * (normal.mahalanobis(values) + normal.log_det) for normal in self.components
-            ]
         constant = 0.5 * values.shape[1] * np.log(2 * np.pi)
+        with np.errstate(over="ignore"):  # rows too far out for squares have the density zero
+            if has_gaps(values):
+                columns = [_log_density_of_rest(normal, values) for normal in self.components]
+                constant = 0.5 * (~np.isnan(values)).sum(axis=1)[:, None] * np.log(2 * np.pi)
+            else:
+                columns = [
+                    -0.5 * (normal.mahalanobis(values) + normal.log_det)
+                    for normal in self.components
+                ]
         logs: FloatArray = np.stack(columns, axis=1) + (self._log_shares - constant)
         return logs
 
@@ -137,6 +143,8 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         How many times every row stands in the table: copies are no evidence. `complete` sets it.
     begin : Mixture or None
         The only start, where it is known which components to look for.
+    gaps : Normal or None
+        A robust guess of the law of rows with missing values; None if there are none.
 
     Examples
     --------
@@ -159,14 +167,44 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
     smallest_size: float = 2.0
     copies: float = 1.0
     begin: Mixture | None = None
+    gaps: Normal | None = None
 
     is_proven = True
 
     def errors(self, block: FloatArray, theta: Mixture) -> FloatArray:
         """Return minus the log-density of each row, per column."""
         logs: FloatArray = logsumexp(theta.log_densities(block), axis=1)
+        if self.gaps is not None and has_gaps(block):
+            logs = logs + self._expect_rest(block)
         errors: FloatArray = (self._pseudo_error(theta) - logs) / block.shape[1]
         return np.minimum(errors, np.finfo(np.float64).max, out=errors)
+
+    def _expect_rest(self, block: FloatArray) -> FloatArray:
+        """Return the expected log-density of missing values, given the others, by the guess.
+
+        It does not depend on θ, and makes rows with gaps weigh like others, about.
+        """
+        assert self.gaps is not None
+        n_gaps = np.isnan(block).sum(axis=1)
+        log_dets = fill_rows(self.gaps, block).log_dets
+        return np.asarray(0.5 * (log_dets - n_gaps * (1 + np.log(2 * np.pi))))
+
+    def distances(self, block: FloatArray, theta: Mixture) -> FloatArray:
+        """Return the errors; of rows with gaps, those of all columns that are as improbable."""
+        if self.gaps is None or not has_gaps(block):
+            return super().distances(block, theta)
+        size, n_there = block.shape[1], (~np.isnan(block)).sum(axis=1)
+        matched = [
+            match_chances(fill_rows(part, block).distances, n_there, size, 1.0) + part.log_det
+            for part in theta.components
+        ]
+        constant = 0.5 * size * np.log(2 * np.pi)
+        logs = theta._log_shares - constant - 0.5 * np.stack(matched, axis=1)
+        return np.asarray((self._pseudo_error(theta) - logsumexp(logs, axis=1)) / size)
+
+    def accept_gaps(self, law: Normal) -> MixtureModel:
+        """Return the model for rows with gaps, given a robust guess of the law of the columns."""
+        return replace(self, gaps=law)
 
     def peak_errors(self, theta: Mixture) -> FloatArray:
         """Return the error in the middle of each component, if the others had no density there."""
@@ -185,6 +223,9 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
     def statistics(self, block: FloatArray, weights: FloatArray, theta: Mixture) -> MixtureMoments:
         """Return the moments of the rows, shared out among the components."""
         shared = theta.responsibilities(block) * weights[:, None]
+        if has_gaps(block):
+            pairs = zip(theta.components, shared.T, strict=True)
+            return MixtureMoments(theta, tuple(_fill_moments(k, block, w) for k, w in pairs))
         parts = tuple(weighted_moments(block, column, diagonal=False) for column in shared.T)
         return MixtureMoments(theta, parts)
 
@@ -321,9 +362,9 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         """
         pairs = zip(theta.shares, theta.components, strict=True)
         within = sum((share * part.covariance for share, part in pairs), np.zeros(()))
-        return Normal(theta.shares @ theta.locations, within).whiten(
-            block - theta.shares @ theta.locations
-        )
+        middle = Normal(theta.shares @ theta.locations, within)
+        centred = fill_rows(middle, block).centred if has_gaps(block) else block - middle.location
+        return middle.whiten(centred)
 
     def deviations(self, block: FloatArray, theta: Mixture, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the standardised deviation of each row from its most probable component.
@@ -336,8 +377,24 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
             variances, vectors = np.linalg.eigh(part.covariance)
             root = (vectors / np.sqrt(variances)) @ vectors.T
             own = chosen == k
-            deviations[own] = (block[own] - part.location) @ root
+            deviations[own] = fill_rows(part, block[own]).centred @ root
         return deviations
+
+
+def _log_density_of_rest(normal: Normal, values: FloatArray) -> FloatArray:
+    """Return the log-density of rows with gaps, without its constant."""
+    filled = fill_rows(normal, values)
+    return np.asarray(-0.5 * (filled.distances + normal.log_det + filled.log_dets))
+
+
+def _fill_moments(normal: Normal, values: FloatArray, weights: FloatArray) -> Moments:
+    """Return the moments of rows with what is expected in their gaps, and its scatter."""
+    filled = fill_rows(normal, values).centred + normal.location
+    moments = weighted_moments(filled, weights, diagonal=False)
+    if moments.mass == 0.0:
+        return moments
+    spread = spread_of_gaps(normal, np.isnan(values), weights) / moments.mass
+    return replace(moments, scatter=moments.scatter + spread)
 
 
 def _make_balls(

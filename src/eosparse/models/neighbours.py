@@ -34,6 +34,8 @@ from eosparse.core import (
 )
 from eosparse.inference import Pull, UpperNormal
 from eosparse.models.base import Attempt, Request, TableModel
+from eosparse.models.gaps import fill_rows, has_gaps
+from eosparse.models.normal import Normal
 from eosparse.rows import Sample, Table, check_rows_differ
 
 # Rows that others are compared with: more change the ranking little, and cost as many times more.
@@ -144,6 +146,8 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         How often each of them occurs.
     centre, spread : float
         Middle and spread of the errors, from the upper half of the rows; the law.
+    gaps : Normal or None
+        The law by which missing values are expected; None if there are none.
 
     Examples
     --------
@@ -164,6 +168,7 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     counts: FloatArray | None = None
     centre: float = 0.0
     spread: float = 1.0
+    gaps: Normal | None = None
 
     is_proven = True
 
@@ -177,7 +182,13 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     def _whiten(self, block: FloatArray) -> FloatArray:
         if self.metric is None:
             raise ValueError("NeighbourModel needs its reference rows; EOSDetector sets them.")
+        if self.gaps is not None and has_gaps(block):
+            block = fill_rows(self.gaps, block).centred + self.gaps.location
         return self.metric(block)
+
+    def accept_gaps(self, law: Normal) -> NeighbourModel:
+        """Return the model for rows with gaps, which hold what is expected there."""
+        return replace(self, gaps=law)
 
     def _find(self, white: FloatArray, rows: FloatArray, counts: FloatArray) -> Iterator[_Nearest]:
         """Yield the nearest reference rows, without the row itself, block by block."""

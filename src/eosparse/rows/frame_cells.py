@@ -122,17 +122,20 @@ def read_numbers(series: Series) -> FloatArray:
     >>> read_numbers(nw.from_native(dates, series_only=True))
     array([1.5])
     """
-    cells = series.to_numpy()
+    cells, missing = series.to_numpy(), find_missing(series)
     if find_cells(series) is Cells.TIMES:
         return _count_days(cells)
+    if missing.any() and cells.dtype == object:
+        cells = np.where(missing, np.nan, cells)
     return np.asarray(cells, dtype=np.float32 if cells.dtype == np.float32 else np.float64)
 
 
 def _count_days(cells: NDArray[Any]) -> FloatArray:
     """Return days since 1970-01-01, or the days of a duration."""
     if cells.dtype.kind == "O":
-        is_span = all(isinstance(cell, (datetime.timedelta, np.timedelta64)) for cell in cells)
-        plain = np.array([_drop_zone(cell) for cell in cells], dtype=object)
+        there = [cell for cell in cells if cell is not None and cell == cell]  # NaT differs
+        is_span = all(isinstance(cell, (datetime.timedelta, np.timedelta64)) for cell in there)
+        plain = np.array([_drop_zone(cell) if cell == cell else None for cell in cells], object)
         cells = plain.astype("timedelta64[us]" if is_span else "datetime64[us]")
     if cells.dtype.kind == "M":
         cells = cells - np.datetime64(0, np.datetime_data(cells.dtype)[0])  # type: ignore[call-overload]  # units are strings

@@ -44,7 +44,7 @@ class FrameReader:
 
     Numbers stay as they are, true is 1, dates are days since 1970-01-01, durations days, and text
     is the number of its level in sorted order, -1 for a level that was not learned. Columns to be
-    ignored are zero.
+    ignored are zero, and gaps are NaN.
 
     Attributes
     ----------
@@ -100,7 +100,6 @@ class FrameReader:
         table = _open_frame(frame)
         given = check_kinds(kinds or {}, table.columns)
         used = [name for name in table.columns if given.get(name) is not Kind.IGNORED]
-        _check_whole(table, used)
         cells = {name: find_cells(table[name]) for name in used}
         levels = {}
         for name in used:
@@ -126,11 +125,10 @@ class FrameReader:
         Raises
         ------
         ValueError
-            If columns or their types differ, or values are missing or infinite.
+            If columns or their types differ, or values are infinite.
         """
         table = _open_frame(frame)
         self._check_names(table.columns)
-        _check_whole(table, list(self.cells))
         columns = [self._read_column(table[name], name) for name in self.names]
         has_numbers = Cells.NUMBERS in self.cells.values()
         is_single = has_numbers and all(column.dtype == np.float32 for column in columns)
@@ -162,7 +160,8 @@ class FrameReader:
         if self.cells[name] is Cells.TEXT:
             codes = {level: code for code, level in enumerate(self.levels[name])}
             places = (codes.get(cell, -1) for cell in read_text(series))
-            return np.fromiter(places, np.float32, len(series))
+            read = np.fromiter(places, np.float32, len(series))
+            return np.where(find_missing(series), np.float32(np.nan), read)
         self._check_same(series, name)
         values = read_numbers(series)
         if np.isinf(values).any():
@@ -248,16 +247,6 @@ def _open_frame(frame: Any) -> Frame:
     return nw.from_native(frame, eager_only=True)
 
 
-def _check_whole(table: Frame, names: Sequence[str]) -> None:
-    counts = {name: int(find_missing(table[name]).sum()) for name in names}
-    shown = ", ".join(f"{name!r} {count}" for name, count in counts.items() if count)
-    if shown:
-        raise ValueError(
-            f"Input X contains NaN or missing values: {shown}, of {len(table)} rows. Drop these "
-            "rows, or fill in the values."
-        )
-
-
 def _check_type(name: str, cells: Cells, given: Kind | None) -> None:
     if cells is Cells.OTHER:
         raise ValueError(
@@ -275,7 +264,7 @@ def _learn_levels(series: Series, given: Kind | None) -> tuple[str, ...]:
     """Return the levels of a column of text, which must be a category, or given as one."""
     import narwhals.stable.v2 as nw
 
-    levels = sorted(set(read_text(series)))
+    levels = sorted(set(read_text(series.drop_nulls())))
     if given is not None:
         return tuple(levels)
     # Who makes a categorical column of numbers means it.

@@ -125,8 +125,11 @@ def learn_effects(z: FloatArray, level_codes: FloatArray, mass: FloatArray) -> L
 
 def _find_levels(codes: FloatArray, mass: FloatArray) -> FloatArray:
     """Return the levels with enough rows, in rising order."""
-    levels, places = np.unique(codes, return_inverse=True)
-    has_enough = np.bincount(places, mass, minlength=len(levels)) >= _FEWEST_ROWS * (1 - 1e-9)
+    known = ~np.isnan(codes)
+    levels, places = np.unique(codes[known], return_inverse=True)
+    has_enough = np.bincount(places, mass[known], minlength=len(levels)) >= _FEWEST_ROWS * (
+        1 - 1e-9
+    )
     return np.asarray(levels[has_enough], dtype=np.float64)
 
 
@@ -146,13 +149,15 @@ def _test_medians(left: FloatArray, rows_of: Sequence[IntArray], mass: FloatArra
 
     Mood's test: of each level, about half of the rows lie above the median of all.
     """
-    signs = np.sign(left - _compute_median(left, mass))
+    signs = np.nan_to_num(np.sign(left - _compute_median(left, mass)))  # gaps say nothing
     sums = [np.square(mass[rows] @ signs[rows]) / mass[rows].sum() for rows in rows_of]
     return np.asarray(chdtrc(max(len(sums) - 1, 1), np.sum(sums, axis=0)) < _BY_CHANCE)
 
 
 def _compute_median(values: FloatArray, mass: FloatArray) -> FloatArray:
     """Return the median of each column; between two values if half of the mass lies below."""
+    if np.isnan(values).any():
+        return np.array([_compute_known_median(column, mass) for column in values.T])
     if not len(values) or (mass == mass[0]).all():
         return np.asarray(np.median(values, axis=0))
     order = np.argsort(values, axis=0, kind="stable")
@@ -162,3 +167,9 @@ def _compute_median(values: FloatArray, mass: FloatArray) -> FloatArray:
     ranked = np.take_along_axis(values, order, axis=0)
     lower, upper = (np.take_along_axis(ranked, place[None], axis=0)[0] for place in places)
     return np.asarray((lower + upper) / 2)
+
+
+def _compute_known_median(column: FloatArray, mass: FloatArray) -> float:
+    """Return the median of the values that are there; 0 if none is."""
+    known = ~np.isnan(column)
+    return float(_compute_median(column[known, None], mass[known])[0]) if known.any() else 0.0

@@ -318,8 +318,14 @@ class _Scale:
 def _fit_column(
     x: FloatArray, mass: FloatArray, left_out: float | None, *, bends: bool, heap: float | None
 ) -> Margin:
-    if heap is not None and (x != heap).any():
-        x, mass = x[x != heap], mass[x != heap]
+    counts = ~np.isnan(x)
+    if heap is not None and (counts & (x != heap)).any():
+        counts &= x != heap
+    if not counts.any():  # all believed rows have a gap here
+        return replace(
+            _search(Line(), np.zeros(_N_LEVELS), 0.0, 1.0, _Scale.of(None, 1.0)), heap=heap
+        )
+    x, mass = x[counts], mass[counts]
     scale = _Scale.of(left_out, float(mass.sum()))
     quantiles = _interpolate_quantiles(x, mass, np.append(scale.levels, (0.25, 0.5, 0.75)))
     low, middle, high = quantiles[-3:].tolist()

@@ -118,6 +118,10 @@ def find_ranges(
 
 def _bound(column: FloatArray, mass: FloatArray, are_levels: bool) -> tuple[float, ...]:
     """Return the ends of the range of a column, and the gap that would be wide at each."""
+    known = ~np.isnan(column)
+    column, mass = column[known], mass[known]
+    if not known.any():
+        return 0.0, 0.0, np.inf, np.inf
     low = float(weighted_quantiles(column, mass, (_CORE,))[0])
     high = -float(weighted_quantiles(-column, mass, (_CORE,))[0])
     different, places = np.unique(column, return_inverse=True)

@@ -137,10 +137,10 @@ def count_copies(table: Table) -> float:
     """
     if table.n_present > _MOST_COUNTED:
         return 1.0
-    probes, _ = table.take(spread_out(table.n_present, _N_PROBES))
+    probes = _mark_gaps(table.take(spread_out(table.n_present, _N_PROBES))[0])
 
     def count(block: FloatArray, prior: FloatArray | None) -> FloatArray:
-        mass = np.ones(len(block)) if prior is None else prior
+        mass, block = np.ones(len(block)) if prior is None else prior, _mark_gaps(block)
         near = (np.flatnonzero(block[:, 0] == probe[0]) for probe in probes)
         equal = (
             rows[(block[rows] == probe).all(axis=1)]
@@ -151,8 +151,13 @@ def count_copies(table: Table) -> float:
     if table.fold(count).min() <= 1.0:
         return 1.0
     rows, mass = table.take(np.arange(table.n_present))
-    _, numbers = np.unique(rows, axis=0, return_inverse=True)
+    _, numbers = np.unique(_mark_gaps(rows), axis=0, return_inverse=True)
     return max(1.0, float(np.bincount(numbers.ravel(), mass).min()))
+
+
+def _mark_gaps(values: FloatArray) -> FloatArray:
+    """Return values in which gaps are equal to each other; no row has infinite ones."""
+    return np.where(np.isnan(values), np.inf, values)
 
 
 def spread_out(n_rows: int, size: int) -> IntArray:
