@@ -117,13 +117,13 @@ def fit_model(
     coordinates = choose_coordinates(sample) if is_scaled else seen_as
     view = coordinates or model.view
     seen = sample.look_through(view, None if seen_as is None else seen_as.places)
-    law = None
-    if has_gaps(seen.values) or seen.table.has_gaps:
+    law, share = None, float(np.isnan(seen.values).mean())
+    if has_gaps(seen.values) or (seen.table.has_gaps and model.takes_gaps):
         law = guess_law(seen.values, seen.mass)
         seen = replace(seen, values=draw_gaps(law, seen.values))
     completed = model.complete(seen)
     if law is not None:
-        completed = completed.accept_gaps(law)
+        completed = completed.accept_gaps(law, share)
     rounding = find_rounding(seen) if completed.is_squared else -np.inf
     rows, checkpoint, warming = seen.table, None, None
     if options.checkpoint is not None:

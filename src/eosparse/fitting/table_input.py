@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import (
@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
 from eosparse.core import FloatArray
 from eosparse.rows import STORAGES, FrameReader, MemoryRows, Table, has_more_than_numbers
 
+_Stored = TypeVar("_Stored", bound=Table)
 # Fewer rows say too little about a spread.
 _FEWEST_ROWS = 4
 _PRECISIONS = [np.float64, np.float32]
@@ -29,7 +30,7 @@ def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
     estimator.__dict__.pop("_reader", None)
     for storage in STORAGES:
         if storage.accepts(X):
-            table = storage.open(X, sample_weight=sample_weight)
+            table = _let_gaps_through(storage.open(X, sample_weight=sample_weight), estimator)
             estimator.n_features_in_ = table.n_features
             estimator.__dict__.pop("feature_names_in_", None)
             if table.names is not None:
@@ -70,6 +71,10 @@ def _allow(estimator: Any) -> dict[str, Any]:
     return {"ensure_all_finite": "allow-nan"} if takes_gaps else {}
 
 
+def _let_gaps_through(table: _Stored, estimator: Any) -> _Stored:
+    return table.allow_gaps() if getattr(estimator, "_takes_gaps", False) else table
+
+
 def _check_enough(table: Table) -> None:
     if table.mass < _FEWEST_ROWS:
         raise ValueError(
@@ -86,7 +91,7 @@ def open_new(estimator: Any, X: Any) -> Table:
     for storage in STORAGES:
         if storage.accepts(X) and not _get_reader(estimator):
             columns = None if names is None else [str(name) for name in names]
-            table = storage.open(X, columns)
+            table = _let_gaps_through(storage.open(X, columns), estimator)
             if table.n_features != estimator.n_features_in_:
                 raise ValueError(
                     f"X has {table.n_features} columns, but {type(estimator).__name__} was fitted "

@@ -101,6 +101,9 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
     is_one_cloud: ClassVar[bool] = False
     """Whether good rows are one cloud, so that flagged rows may be groups beside it."""
 
+    takes_gaps: ClassVar[bool] = False
+    """Whether rows may have missing values."""
+
     warms_up: ClassVar[bool] = False
     """Whether to alternate on a part of the rows first, if there are very many."""
 
@@ -175,10 +178,11 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
         """Return the number of rows that some θ can fit exactly."""
         return 1
 
-    def accept_gaps(self, law: Normal) -> Self:  # noqa: ARG002  # for subclasses
-        """Return the model for rows with missing values, given a robust guess of their law.
+    def accept_gaps(self, law: Normal, share: float) -> Self:  # noqa: ARG002  # for subclasses
+        """Return the model for rows with missing values.
 
-        By default it takes none.
+        Given are a robust guess of their law, and the share of values that are missing. By default
+        a model takes none.
         """
         raise ValueError(
             f"X has missing values, which {type(self).__name__} does not take. Fill or drop them, "

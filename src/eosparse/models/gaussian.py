@@ -135,6 +135,7 @@ class GaussianModel(TableModel[Normal, Moments]):
     is_exact_fit: bool = False
     gaps: Gaps | None = None
 
+    takes_gaps = True
     is_one_cloud = True
     warms_up = True
     is_proven = True
@@ -291,12 +292,12 @@ class GaussianModel(TableModel[Normal, Moments]):
         moments = Moments(1.0, gap, around - np.outer(gap, gap))
         return Visit(summary, _shift_and_scale(moments, theta.location, scale))
 
-    def accept_gaps(self, law: Normal) -> GaussianModel:
+    def accept_gaps(self, law: Normal, share: float) -> GaussianModel:
         """Return the model for rows with gaps, given a robust guess of the law of the columns."""
         assert self.coordinates is not None
         origin, scale = self.coordinates.origin, self.coordinates.scale
         guess = Normal((law.location - origin) / scale, law.covariance / np.outer(scale, scale))
-        return replace(self, gaps=Gaps(guess))
+        return replace(self, gaps=Gaps(guess, share))
 
     def conclude(self, alpha: float) -> GaussianModel:
         """Return the model by which rows are judged after a fit."""

@@ -38,7 +38,10 @@ def foresee_gaussian(
     c = min(model.coupling(alpha), _LARGEST_COUPLING)
     if not len(before.location):
         return Foresight(0.0, None)
-    longer = 1 / (1 - _middle_rate(model, c, before))
+    rate = _middle_rate(model, c, before)
+    if model.gaps is not None:  # what is missing follows the old θ
+        rate = min(1 - (1 - rate) * (1 - model.gaps.share), _LARGEST_COUPLING)
+    longer = 1 / (1 - rate)
     gap = before.whiten((after.location - before.location)[None, :])[0]
     move = _move(model, before, after, longer)
     gain = (1 - model.amount) * float(gap @ gap) + move.divergence

@@ -36,11 +36,14 @@ class Gaps:
     ----------
     law : Normal
         A robust guess of the law of good rows, in standardised columns.
+    share : float
+        Of the values, those that are missing.
     coupling : float
         c of the fit by which rows are judged.
     """
 
     law: Normal
+    share: float
     coupling: float = 0.0
 
 

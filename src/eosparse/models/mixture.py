@@ -169,6 +169,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
     begin: Mixture | None = None
     gaps: Normal | None = None
 
+    takes_gaps = True
     is_proven = True
 
     def errors(self, block: FloatArray, theta: Mixture) -> FloatArray:
@@ -202,7 +203,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         logs = theta._log_shares - constant - 0.5 * np.stack(matched, axis=1)
         return np.asarray((self._pseudo_error(theta) - logsumexp(logs, axis=1)) / size)
 
-    def accept_gaps(self, law: Normal) -> MixtureModel:
+    def accept_gaps(self, law: Normal, share: float) -> MixtureModel:  # noqa: ARG002  # signature of the base class
         """Return the model for rows with gaps, given a robust guess of the law of the columns."""
         return replace(self, gaps=law)
 

@@ -170,6 +170,7 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     spread: float = 1.0
     gaps: Normal | None = None
 
+    takes_gaps = True
     is_proven = True
 
     def errors(self, block: FloatArray, theta: Neighbours) -> FloatArray:
@@ -186,7 +187,7 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
             block = fill_rows(self.gaps, block).centred + self.gaps.location
         return self.metric(block)
 
-    def accept_gaps(self, law: Normal) -> NeighbourModel:
+    def accept_gaps(self, law: Normal, share: float) -> NeighbourModel:  # noqa: ARG002  # signature of the base class
         """Return the model for rows with gaps, which hold what is expected there."""
         return replace(self, gaps=law)
 

@@ -62,12 +62,19 @@ class DaskRows(Table):
         Prior weights, in the same partitions.
     prepare : callable
         Applied to each block.
+    has_gaps : bool
+        Whether missing values are NaN, and no error.
     """
 
     source: Any
     columns: tuple[str, ...]
     weights: Any = None
     prepare: Callable[[FloatArray], FloatArray] = field(default=as_stored, repr=False)
+    has_gaps: bool = False
+
+    def allow_gaps(self) -> Self:
+        """Return the same rows, of which missing values are NaN and no error."""
+        return replace(self, has_gaps=True)
 
     @classmethod
     def accepts(cls, X: Any) -> bool:
@@ -107,7 +114,7 @@ class DaskRows(Table):
         """Counts of the partitions; their values are checked at the same time."""
         dask = _import_dask()
         asked = [
-            dask.delayed(_survey)(part, prior, number, self.columns)
+            dask.delayed(_survey)(part, prior, number, self.columns, self.has_gaps)
             for number, (part, prior) in enumerate(self._parts)
         ]
         return list(dask.compute(*asked))
@@ -225,8 +232,10 @@ def _prior(prior: Any, n_rows: int) -> FloatArray | None:
     return mass
 
 
-def _survey(part: Any, prior: Any, number: int, columns: Sequence[str]) -> Survey:
-    values = _check_values(part, columns, f"partition {number}, ")
+def _survey(
+    part: Any, prior: Any, number: int, columns: Sequence[str], has_gaps: bool = False
+) -> Survey:
+    values = _check_values(part, columns, f"partition {number}, ", has_gaps=has_gaps)
     mass = _prior(prior, len(values))
     if mass is None:
         return Survey(len(values), len(values), float(len(values)))
@@ -235,11 +244,14 @@ def _survey(part: Any, prior: Any, number: int, columns: Sequence[str]) -> Surve
     return Survey(len(values), int(np.count_nonzero(mass)), float(mass.sum()))
 
 
-def _check_values(part: Any, columns: Sequence[str], where: str = "") -> FloatArray:
-    """Return a partition as numbers, which must all be finite."""
+def _check_values(
+    part: Any, columns: Sequence[str], where: str = "", *, has_gaps: bool = False
+) -> FloatArray:
+    """Return a partition as numbers, which must all be finite, or missing if gaps are allowed."""
     values = _values(part)
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0]
+    is_refused = np.isinf(values) if has_gaps else ~np.isfinite(values)
+    if is_refused.any():
+        row, column = np.argwhere(is_refused)[0]
         raise ValueError(
             f"{where}row {row}, column {columns[column]!r}: {values[row, column]} is not a finite "
             "number. Drop or fill it first."
@@ -273,7 +285,7 @@ def _evaluate_parts(
     prepare: Callable[[FloatArray], FloatArray], columns: Sequence[str], dtype: Any
 ) -> Callable[[Any], FloatArray]:
     def function(part: Any) -> FloatArray:
-        values = _check_values(part, columns)
+        values = _check_values(part, columns, has_gaps=True)
         blocks = [prepare(values[rows]) for rows in block_slices(values.shape)]
         return np.concatenate([np.zeros(0), *blocks]).astype(dtype, copy=False)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, Mergeable
+from eosparse.core import BoolArray, FloatArray, IntArray, Mergeable
 from eosparse.rows.dataset import (
     check_columns,
     find_broken_part,
@@ -67,14 +67,21 @@ class FileRows(Table):
         Name of the column of prior weights.
     prepare : callable
         Applied to each block.
+    has_gaps : bool
+        Whether missing values are NaN, and no error.
     """
 
     dataset: Dataset
     columns: tuple[str, ...]
     weights: str | None = None
     prepare: Callable[[FloatArray], FloatArray] = field(default=as_stored, repr=False)
+    has_gaps: bool = False
 
     is_kept = False  # the rows can be read again
+
+    def allow_gaps(self) -> Self:
+        """Return the same rows, of which missing values are NaN and no error."""
+        return replace(self, has_gaps=True)
 
     @classmethod
     def accepts(cls, X: Any) -> bool:
@@ -237,13 +244,15 @@ class FileRows(Table):
             raise ValueError(
                 f"{batch.file}, column {name!r} holds {records.type}, but other files hold numbers."
             )
-        if records.null_count:
+        if records.null_count and not self.has_gaps:
             row = int(np.flatnonzero(records.is_null().to_numpy(zero_copy_only=False))[0])
             raise ValueError(f"{self._place(batch, row)}, column {name!r}: the value is "
                              "missing. Drop the row or fill in a value first.")  # fmt: skip
-        numbers: FloatArray = records.cast(import_pyarrow().float64(), safe=False).to_numpy()
-        if not np.isfinite(numbers.sum()) and not np.isfinite(numbers).all():
-            row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        cast = records.cast(import_pyarrow().float64(), safe=False)
+        numbers: FloatArray = cast.to_numpy(zero_copy_only=False)
+        refused = np.isinf if self.has_gaps else _is_not_finite
+        if not np.isfinite(numbers.sum()) and refused(numbers).any():
+            row = int(np.flatnonzero(refused(numbers))[0])
             raise ValueError(f"{self._place(batch, row)}, column {name!r}: {numbers[row]} is not a "
                              "finite number. Drop the row or replace the value first.")  # fmt: skip
         return numbers
@@ -365,3 +374,7 @@ def open_rows(
     rows = FileRows(dataset, used)
     rows.check_columns(chosen=columns is not None)
     return rows if weights is None else rows.weight_by(weights)
+
+
+def _is_not_finite(numbers: FloatArray) -> BoolArray:
+    return ~np.isfinite(numbers)

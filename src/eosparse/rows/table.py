@@ -67,8 +67,12 @@ class Table(ABC):
 
     @property
     def has_gaps(self) -> bool:
-        """Whether values are missing."""
+        """Whether values are, or may be, missing."""
         return False
+
+    def allow_gaps(self) -> Self:
+        """Return the same rows, of which missing values are NaN and no error."""
+        return self
 
     @property
     @abstractmethod
