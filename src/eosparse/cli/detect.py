@@ -21,7 +21,7 @@ def detect(
     ignore: options.IgnoreOption = None,
     identifier: options.IdOption = None,
     kind: options.KindOption = None,
-    missing: options.MissingOption = options.Missing.error,
+    missing: options.GapsOption = options.Gaps.keep,
     model: options.ErrorModelOption = options.ErrorModel.auto,
     groups: options.GroupsOption = options.Groups.outliers,
     fdr: options.FdrOption = 0.01,
@@ -63,7 +63,7 @@ def detect(
 
 def _detect_in_memory(
     selection: options.TableSelection,
-    missing: options.Missing,
+    missing: options.Gaps,
     detector: EOSDetector,
     files: options.OutputFiles,
     embed: options.Embed,

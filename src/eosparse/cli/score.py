@@ -15,7 +15,7 @@ from eosparse.cli.progress import StatusLine
 def score(
     model: Annotated[Path, typer.Argument(help="Model saved by eosparse detect --save-model.")],
     table: options.Source,
-    missing: options.MissingOption = options.Missing.error,
+    missing: options.GapsOption = options.Gaps.keep,
     level: Annotated[
         float | None,
         typer.Option(

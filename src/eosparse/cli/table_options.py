@@ -20,8 +20,16 @@ if TYPE_CHECKING:
 USAGE_ERROR, NO_RESULT, INTERRUPTED = 2, 3, 130
 
 
-class Missing(StrEnum):
+class Gaps(StrEnum):
     """How to handle missing values."""
+
+    keep = "keep"
+    drop = "drop"
+    error = "error"
+
+
+class Missing(StrEnum):
+    """How to handle missing values where a learner takes none."""
 
     error = "error"
     drop = "drop"
@@ -68,6 +76,13 @@ IgnoreOption = Annotated[
     typer.Option("--ignore", help="Columns to ignore, separated by commas. Can be repeated."),
 ]
 IdOption = Annotated[str | None, typer.Option("--id", help="Column that identifies the rows.")]
+GapsOption = Annotated[
+    Gaps,
+    typer.Option(
+        "--missing",
+        help="Rows with missing values: keep and judge them by the others, drop them, or stop.",
+    ),
+]
 MissingOption = Annotated[
     Missing,
     typer.Option(

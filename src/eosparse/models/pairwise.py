@@ -86,7 +86,9 @@ def draw_gaps(law: Normal, values: FloatArray) -> FloatArray:
     >>> bool(0.9 < draw_gaps(Normal(np.zeros(1), np.eye(1)), rows).std() < 1.1)
     True
     """
-    drawn = np.random.RandomState(0).standard_normal(values.shape) @ law.factor.T
+    unit = np.sqrt(np.diag(law.covariance))  # of any size
+    scaled = Normal(np.zeros(len(unit)), law.covariance / np.outer(unit, unit))
+    drawn = np.random.RandomState(0).standard_normal(values.shape) @ scaled.factor.T
     # A row of the law, moved by what is expected of the difference between it and the row.
-    filled = fill_rows(law, values - drawn).centred + law.location + drawn
-    return np.where(np.isnan(values), filled, values)
+    filled = fill_rows(scaled, (values - law.location) / unit - drawn).centred + drawn
+    return np.where(np.isnan(values), law.location + unit * filled, values)

@@ -20,7 +20,7 @@ from eosparse.tables.reading import TableError
 if TYPE_CHECKING:
     import pandas as pd
 
-Missing = Literal["error", "drop", "impute"]
+Missing = Literal["keep", "error", "drop", "impute"]
 
 
 class MissingValuesError(TableError):
@@ -233,6 +233,9 @@ def handle_missing(
     counts = {str(name): count for name, count in found if count}
     if not counts:
         return cells, everything, ()
+    if missing == "keep":
+        note = f"Rows with missing values are judged by the others: {_format_counts(counts)}."
+        return cells, everything, (note,)
     if missing == "error":
         raise MissingValuesError(
             f"Some values are missing: {_format_counts(counts)}, of {n_rows} rows. Use --missing "
