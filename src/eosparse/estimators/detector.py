@@ -245,9 +245,9 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), path, opened rows or Dask collection
-            The table: numbers without missing values. Parquet, Arrow or CSV files, given as a path,
-            glob or folder, are streamed; `open_rows` selects columns. Dask arrays and data frames
-            are visited where they are.
+            The table; rows with missing values (NaN, None or NA) are judged by the others. Parquet,
+            Arrow or CSV files, given as a path, glob or folder, are streamed; `open_rows` selects
+            columns. Dask arrays and data frames are visited where they are.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
@@ -446,5 +446,6 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -37,6 +37,7 @@ from eosparse.models import (
     GaussianModel,
     LinearModel,
     MixtureModel,
+    Normal,
     Request,
     SubspaceModel,
     TableModel,
@@ -56,6 +57,8 @@ from eosparse.rows import (
 
 # The alternation first runs on this part of the rows, whose passes are cheap.
 _WARMING_SHARE = 1 / 16
+# Rows without gaps, per column, that are enough to choose by.
+_WHOLE_ROWS_PER_COLUMN = 20
 # With fewer rows than this many samples, it would learn little more than the sample told.
 _LEAST_WARMING = 2
 # 32 MB.
@@ -120,7 +123,7 @@ def fit_model(
     law, share = None, float(np.isnan(seen.values).mean())
     if has_gaps(seen.values) or (seen.table.has_gaps and model.takes_gaps):
         law = guess_law(seen.values, seen.mass)
-        seen = replace(seen, values=draw_gaps(law, seen.values))
+        seen = _close_gaps(seen, law)
     completed = model.complete(seen)
     if law is not None:
         completed = completed.accept_gaps(law, share)
@@ -137,6 +140,21 @@ def fit_model(
         _warn_if_determined(result, attempt.model.n_determining(seen.values.shape[1]))
     judging = attempt.model.conclude(result.alpha)
     return Fit(judging, result, sample.n_rows, coordinates, rounding, copies)
+
+
+def _close_gaps(seen: Sample, law: Normal) -> Sample:
+    """Return a sample without gaps, on which open choices are made.
+
+    The rows without any if they are enough, since they keep relations between columns as they are.
+    Otherwise gaps are drawn.
+    """
+    is_whole = ~np.isnan(seen.values).any(axis=1)
+    mass, n_columns = seen.mass, seen.values.shape[1]
+    is_enough = 2 * mass[is_whole].sum() > mass.sum()
+    if is_enough and mass[is_whole].sum() >= _WHOLE_ROWS_PER_COLUMN * seen.copies * n_columns:
+        stored = None if seen.stored is None else seen.stored[is_whole]
+        return replace(seen, values=seen.values[is_whole], mass=mass[is_whole], stored=stored)
+    return replace(seen, values=draw_gaps(law, seen.values))
 
 
 @dataclass(frozen=True)

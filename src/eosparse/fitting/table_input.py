@@ -12,7 +12,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from eosparse.core import FloatArray
+from eosparse.core import BoolArray, DegenerateDataWarning, FloatArray, warn_caller
 from eosparse.rows import STORAGES, FrameReader, MemoryRows, Table, has_more_than_numbers
 
 _Stored = TypeVar("_Stored", bound=Table)
@@ -40,12 +40,33 @@ def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
     values = _read_training(estimator, X)
     names = getattr(estimator, "feature_names_in_", None)
     names = None if names is None else tuple(str(name) for name in names)
-    if sample_weight is None:
+    empty = _find_empty(values) if getattr(estimator, "_takes_gaps", False) else None
+    if sample_weight is None and empty is None:
         return MemoryRows(values, names=names)
+    if sample_weight is None:
+        sample_weight = np.ones(len(values))
     prior = _check_sample_weight(sample_weight, values, dtype=np.float64, ensure_non_negative=True)
+    if empty is not None:
+        prior = np.where(empty, 0.0, prior)
     rows = MemoryRows(values, prior, names=names)
     _check_enough(rows)
     return rows
+
+
+def _find_empty(values: FloatArray) -> BoolArray | None:
+    """Return which rows have no value at all, and say that they get no verdict; None if none."""
+    if not np.isnan(values[:, 0]).any():
+        return None
+    empty = np.asarray(np.isnan(values).all(axis=1))
+    if not empty.any():
+        return None
+    first, n_rows = int(np.argmax(empty)), int(np.count_nonzero(empty))
+    what = f"row {first} has" if n_rows == 1 else f"{n_rows} rows, the first is row {first}, have"
+    warn_caller(
+        f"{what} no value at all, and so no verdict: the weight is 0 and the p-value 1.",
+        DegenerateDataWarning,
+    )
+    return empty
 
 
 def _read_training(estimator: Any, X: Any) -> FloatArray:

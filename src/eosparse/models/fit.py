@@ -76,6 +76,7 @@ class Fit(Generic[Theta]):
         view = self.coordinates or self.model.view
         found = self.model.deviations(view(values), self.result.theta, self.result.alpha)
         found = found if not isinstance(view, TableView) else view.expand(found)
+        found = np.where(np.isnan(values), 0.0, found)  # what is missing explains nothing
         return found if self.ranges is None else self.ranges.blame(found, values)
 
 

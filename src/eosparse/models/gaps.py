@@ -150,6 +150,7 @@ def match_chances(distances: FloatArray, counts: IntArray, size: int, scale: flo
     Returns
     -------
     array of shape (n_rows,)
+        0 for rows without any value.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def match_chances(distances: FloatArray, counts: IntArray, size: int, scale: flo
         matched = gammainccinv(size / 2, chances)
     is_small = (chances < _LEAST_CHANCE) & (counts > 0)
     matched[is_small] = _match_logs(halves[is_small], counts[is_small], size)
-    matched[counts == 0] = 0.0
+    matched[counts == 0] = 0.0  # nothing speaks against such a row
     return np.where(counts == size, distances, 2 * scale * matched)
 
 

@@ -180,6 +180,11 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         ratio = np.concatenate([near.log_ratio(theta.usual) for near in found])
         return ratio + _find_remoteness(white) if self.has_middle else ratio
 
+    def distances(self, block: FloatArray, theta: Neighbours) -> FloatArray:
+        """Return the errors; nothing speaks against rows without any value."""
+        errors = super().distances(block, theta)
+        return np.where(np.isnan(block).all(axis=1), np.minimum(errors, self.centre), errors)
+
     def _whiten(self, block: FloatArray) -> FloatArray:
         if self.metric is None:
             raise ValueError("NeighbourModel needs its reference rows; EOSDetector sets them.")

@@ -229,8 +229,11 @@ def reduce_to_span(coordinates: Coordinates, table: Table) -> Coordinates:
 
     def directions(values: FloatArray, prior: FloatArray | None) -> FloatArray:
         scaled = coordinates.standardise(values)
-        length = np.linalg.norm(scaled, axis=1)
         mass = np.ones(len(values)) if prior is None else prior
+        is_whole = ~np.isnan(scaled).any(axis=1)
+        if not is_whole.all():  # rows with gaps do not tell which directions they lie in
+            scaled, mass = scaled[is_whole], mass[is_whole]
+        length = np.linalg.norm(scaled, axis=1)
         return scaled * (np.sqrt(mass) / np.where(length > 0, length, np.inf))[:, None]
 
     def products(values: FloatArray, prior: FloatArray | None) -> FloatArray:

@@ -1,0 +1,227 @@
+"""Rows with gaps: conditional laws, expectation-maximisation, and what must not depend on them."""
+
+from dataclasses import replace
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from scipy.stats import chi2
+
+from eosparse import DegenerateDataWarning, EOSDetector
+from eosparse.core import alternate
+from eosparse.models import GaussianModel, MixtureModel, Normal, draw_gaps, guess_law, has_gaps
+from eosparse.models.gaps import fill_rows, match_chances, spread_of_gaps
+from eosparse.models.gaussian_gaps import Gaps
+from eosparse.rows import MemoryRows
+
+
+def draw_law(rng, size):
+    mixing = rng.normal(size=(size, size))
+    return Normal(rng.normal(size=size), mixing @ mixing.T + np.eye(size))
+
+
+def draw_rows(rng, n_rows=1000, size=4, share=0.15):
+    X = rng.multivariate_normal(np.arange(size), 0.5 + 0.5 * np.eye(size), n_rows)
+    complete = X.copy()
+    X[rng.random(X.shape) < share] = np.nan
+    X[np.isnan(X).all(axis=1)] = np.arange(size)  # rows without any value have tests of their own
+    return X, complete
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_gaps_follow_the_conditional_law(seed, size):
+    rng = np.random.default_rng(seed)
+    theta, rows = draw_law(rng, size), rng.normal(size=(20, size))
+    missing = rng.random(rows.shape) < 0.4
+    rows[missing] = np.nan
+    weights = rng.random(20)
+    filled, spread = fill_rows(theta, rows), np.zeros((size, size))
+    for row, m, w, i in zip(rows, missing, weights, range(20), strict=True):
+        V, o, z = theta.covariance, ~m, (row - theta.location)[~m]
+        to_rest = V[np.ix_(m, o)] @ np.linalg.pinv(V[np.ix_(o, o)])
+        distance = z @ np.linalg.pinv(V[np.ix_(o, o)]) @ z
+        assert filled.distances[i] == pytest.approx(distance, abs=1e-8)
+        assert theta.log_det + filled.log_dets[i] == pytest.approx(
+            np.linalg.slogdet(V[np.ix_(o, o)])[1] if o.any() else 0.0, abs=1e-8
+        )
+        np.testing.assert_allclose(filled.centred[i][m], to_rest @ z, atol=1e-8)
+        spread[np.ix_(m, m)] += w * (V[np.ix_(m, m)] - to_rest @ V[np.ix_(o, m)])
+    np.testing.assert_allclose(spread_of_gaps(theta, missing, weights), spread, atol=1e-8)
+
+
+def test_variances_are_a_diagonal_covariance():
+    rng = np.random.default_rng(0)
+    rows = np.where(rng.random((30, 3)) < 0.3, np.nan, rng.normal(size=(30, 3)))
+    variances = np.array([1.0, 4.0, 0.25])
+    one, full = Normal(np.ones(3), variances), Normal(np.ones(3), np.diag(variances))
+    for name in ("centred", "distances", "log_dets"):
+        found, wanted = (getattr(fill_rows(theta, rows), name) for theta in (one, full))
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+    missing, weights = np.isnan(rows), rng.random(30)
+    found, wanted = (spread_of_gaps(theta, missing, weights) for theta in (one, full))
+    np.testing.assert_allclose(found, np.diag(wanted))
+
+
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_distances_of_some_columns_match_the_chance_of_those_of_all(count):
+    distances = np.array([0.1, 1.0, 20.0, 500.0])
+    matched = match_chances(distances, np.full(4, count), 8, 2.0)
+    np.testing.assert_allclose(chi2.logsf(matched / 2, 8), chi2.logsf(distances / 2, count))
+    far = match_chances(np.array([3e3, 1e5]), np.full(2, count), 8, 1.0)
+    assert far[0] < far[1] < 1.1e5
+    assert far[0] >= 3e3
+
+
+@pytest.mark.parametrize("model", [GaussianModel(n_features=3), MixtureModel(1, 0.0)])
+def test_at_equal_weights_it_is_maximum_likelihood(model):
+    """Expectation-maximisation ends where the score of the observed likelihood is zero."""
+    X, _ = draw_rows(np.random.default_rng(0), 400, 3)
+    start = Normal(np.zeros(3), np.eye(3))
+    if isinstance(model, MixtureModel):
+        from eosparse.models import Mixture
+
+        begin = Mixture(np.ones(1), (start,))
+        theta = alternate(model, MemoryRows(X), np.inf, begin, tol=1e-15).theta.components[0]
+    else:
+        model = replace(model, gaps=Gaps(guess_law(X, np.ones(400)), 0.15))
+        theta = alternate(model, MemoryRows(X), np.inf, start, tol=1e-15, accelerate=False).theta
+
+    def likelihood(theta):
+        filled = fill_rows(theta, X)
+        return -0.5 * (filled.distances + filled.log_dets + theta.log_det).sum()
+
+    best, step = likelihood(theta), 1e-3
+    for i in range(3):
+        for sign in (1, -1):
+            moved = theta.location + sign * step * np.eye(3)[i]
+            assert likelihood(Normal(moved, theta.covariance)) < best
+            change = sign * step * (np.outer(np.eye(3)[i], np.eye(3)[0]))
+            moved = theta.covariance + change + change.T
+            assert likelihood(Normal(theta.location, moved)) < best
+
+
+@pytest.mark.parametrize("model", ["gaussian", "auto"])
+def test_the_objective_falls_and_gross_errors_are_found(model):
+    rng = np.random.default_rng(1)
+    X, _ = draw_rows(rng)
+    X[:50, 0] = 30.0
+    detector = EOSDetector(model=model).fit(X)
+    assert (np.diff(detector.objective_history_) <= 1e-12).all()
+    assert detector.is_outlier_[:50].all()
+    assert detector.is_outlier_[50:].mean() < 0.005
+    assert detector.weights_.sum() == pytest.approx(1.0)
+
+
+def test_p_values_are_uniform_whatever_is_missing():
+    below = {n: [] for n in range(3)}
+    for seed in range(8):
+        X, _ = draw_rows(np.random.default_rng(seed), 2000, 5, 0.2)
+        p, gaps = EOSDetector(model="gaussian").fit(X).p_values_, np.isnan(X).sum(axis=1)
+        for n, shares in below.items():
+            shares.append((p[gaps == n] < 0.05).mean())
+    for n, shares in below.items():
+        assert np.mean(shares) == pytest.approx(0.05, abs=0.012), n
+
+
+def test_the_covariance_is_better_than_that_of_whole_rows():
+    errors = []
+    for seed in range(6):
+        X, complete = draw_rows(np.random.default_rng(seed), 600, 6, 0.2)
+        whole = X[~np.isnan(X).any(axis=1)]
+        wanted = 0.5 + 0.5 * np.eye(6)
+        errors.append([np.abs(EOSDetector(model="gaussian").fit(rows).covariance_ - wanted).mean()
+                       for rows in (complete, X, whole)])  # fmt: skip
+    best, ours, dropped = np.mean(errors, axis=0)
+    assert ours < 0.8 * dropped
+    assert ours < 1.5 * best
+
+
+def draw_bulk(name, rng):
+    X, _ = draw_rows(rng, 1000, 4)
+    if name == "margins":
+        return np.exp(X - np.arange(4))
+    if name == "groups":
+        X[:500] += 12
+    if name == "local":
+        X[:, 0] = np.where(rng.random(1000) < 0.4, np.where(np.isnan(X[:, 0]), np.nan, 0), X[:, 0])
+    return X
+
+
+@pytest.mark.parametrize("rung", ["gaussian", "margins", "groups", "local"])
+def test_every_rung_takes_gaps(rung, tmp_path):
+    rng = np.random.default_rng(3)
+    X = draw_bulk(rung, rng)
+    X[:20, 1] = 400.0
+    detector = EOSDetector().fit(X)
+    assert detector.rung_ == rung
+    assert detector.is_outlier_[:20].all()
+    assert detector.is_outlier_[20:].mean() < 0.01
+    assert np.isfinite(detector.p_values_).all()
+    order = rng.permutation(1000)
+    np.testing.assert_array_equal(
+        EOSDetector().fit(X[order]).is_outlier_, detector.is_outlier_[order]
+    )
+    np.testing.assert_array_equal(detector.predict(X) == -1, detector.is_outlier_)
+    explanation = detector.explain(X[:20])
+    assert {explanation.top(row, n=1)[0][0] for row in range(20)} == {"x1"}
+    assert (explanation.deviations[np.isnan(X[:20])] == 0).all()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=300)
+    stored = EOSDetector().fit(tmp_path / "rows.parquet")
+    np.testing.assert_allclose(
+        stored.score_samples(frame), detector.score_samples(X), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_missing_categories_truths_and_dates():
+    rng = np.random.default_rng(0)
+    days = pd.to_timedelta(rng.integers(0, 90, 600), "D")
+    frame = pd.DataFrame({"kind": rng.choice(["a", "b"], 600), "size": rng.normal(9, 1, 600),
+                          "when": pd.Timestamp("2026-01-01") + days})  # fmt: skip
+    frame["is_new"] = rng.random(600) < 0.5
+    frame["is_new"] = frame["is_new"].astype(object)
+    frame.loc[:9, "kind"] = None
+    frame.loc[20:29, "is_new"] = None
+    frame.loc[30:39, "when"] = pd.NaT
+    frame.loc[50, "size"] = 90.0
+    detector = EOSDetector().fit(frame)
+    assert np.flatnonzero(detector.is_outlier_).tolist() == [50]
+    assert (detector.predict(frame.iloc[:40]) == 1).all()
+
+
+def test_rows_without_any_value_get_no_verdict():
+    X, _ = draw_rows(np.random.default_rng(0), 300)
+    X[7] = np.nan
+    with pytest.warns(DegenerateDataWarning, match="row 7 has no value at all"):
+        detector = EOSDetector().fit(X)
+    assert detector.weights_[7] == 0.0
+    assert detector.p_values_[7] == 1.0
+    assert not detector.is_outlier_[7]
+
+
+def test_models_that_take_no_gaps_say_so():
+    X, _ = draw_rows(np.random.default_rng(0), 300)
+    with pytest.raises(ValueError, match="missing values, which ClusterModel does not take"):
+        EOSDetector(model="clusters").fit(X)
+
+
+def test_relations_between_columns_survive_gaps():
+    rng = np.random.default_rng(0)
+    weight = rng.normal(70, 10, 2000)
+    X = np.column_stack([weight, 2.2 * weight, rng.normal(170, 9, 2000)])
+    X[np.arange(0, 2000, 7), rng.integers(0, 3, 286)] = np.nan
+    X[:5, 2] = 400.0
+    detector = EOSDetector().fit(X)
+    assert np.flatnonzero(detector.is_outlier_).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_draws_scatter_like_the_law_and_keep_what_is_there():
+    X, complete = draw_rows(np.random.default_rng(0), 5000, 4, 0.25)
+    drawn = draw_gaps(guess_law(X, np.ones(5000)), X)
+    assert not has_gaps(drawn)
+    there = ~np.isnan(X)
+    np.testing.assert_array_equal(drawn[there], X[there])
+    np.testing.assert_allclose(np.cov(drawn.T), np.cov(complete.T), atol=0.1)
