@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from eosparse.models.gaussian import GaussianModel
 
 
+# Variance off the span of the rows, in standardised columns: its inverse must leave enough digits.
+_LEAST_OFF_SPAN = 1e-8
+
+
 @dataclass(frozen=True)
 class Gaps:
     """What a model knows of gaps.
@@ -99,7 +103,7 @@ def _lift(model: GaussianModel, theta: Normal) -> Normal:
     coordinates = model.coordinates
     if coordinates is None or coordinates.basis is None:
         return theta
-    basis, off_span = coordinates.basis, model.off_span_variance
+    basis, off_span = coordinates.basis, max(model.off_span_variance, _LEAST_OFF_SPAN)
     inner = theta.covariance - off_span * np.eye(coordinates.rank)
     return Normal(basis @ theta.location, basis @ inner @ basis.T + off_span * np.eye(len(basis)))
 
