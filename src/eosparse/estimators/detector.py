@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from eosparse.core import Callback, FloatArray, Status
 from eosparse.estimators.scores_on_disk import ScoresOnDisk
 from eosparse.fitting.alpha_path import AlphaPath, follow_path
+from eosparse.fitting.engine import takes_gaps
 from eosparse.fitting.judge import Judge, Rule
 from eosparse.fitting.ladder import Climb, fit_table
 from eosparse.fitting.notices import warn_of_early_end
@@ -127,10 +128,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
         Robust location; Gaussian model only.
     covariance_ : ndarray of shape (n_features, n_features)
         Robust covariance, corrected to be consistent on Gaussian rows; Gaussian model only.
-    alpha_ : float
-        The alpha used.
-    shrinkage_ : float
-        The shrinkage used; Gaussian model only.
+    alpha_, shrinkage_ : float
+        The alpha used, and the shrinkage; the latter for the Gaussian model only.
     model_ : TableModel
         The error model, with everything chosen that it left open.
     theta_ : object
@@ -141,10 +140,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
         Which training rows are flagged.
     offset_ : float
         ``decision_function = score_samples - offset_``.
-    objective_ : float
-        The objective at the solution.
-    objective_history_ : ndarray of shape (n_accepted,)
-        The objective after each accepted pass, never rising.
+    objective_, objective_history_
+        The objective at the solution, and after each accepted pass, never rising.
     n_iter_, status_
         Number of passes over the rows, and how the alternation ended.
     effective_sample_size_ : float
@@ -193,7 +190,6 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
 
     # Data frames may hold text, booleans and dates: see `open_training`.
     _takes_kinds = True
-    _takes_gaps = True
 
     def __init__(
         self,
@@ -283,6 +279,10 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
         if result.status is not Status.CONVERGED:
             warn_of_early_end(result, self.max_iter)
         return self
+
+    @property
+    def _takes_gaps(self) -> bool:  # type: ignore[override]  # depends on the model
+        return takes_gaps(self.model)
 
     def _climb(self, table: Table, rule: Rule) -> Climb:
         reader = getattr(self, "_reader", None)
@@ -446,6 +446,5 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -107,6 +107,8 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
     [0.7, 0.3]
     """
 
+    _takes_gaps = True
+
     def __init__(
         self,
         n_components: int = 2,
@@ -135,7 +137,8 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), path, opened rows or Dask collection
-            The table: numbers without missing values, in memory, in files or on a cluster.
+            The table: numbers, in memory, in files or on a cluster. Missing values are NaN; rows
+            with gaps are judged by what they have.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional

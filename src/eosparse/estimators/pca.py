@@ -114,6 +114,8 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
     (True, 0)
     """
 
+    _takes_gaps = True
+
     def __init__(
         self,
         n_components: int = 2,
@@ -142,7 +144,8 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), path, opened rows or Dask collection
-            The table: numbers without missing values, in memory, in files or on a cluster.
+            The table: numbers, in memory, in files or on a cluster. Missing values are NaN; a row
+            with gaps is compared with the subspace in the columns that it has.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
@@ -187,6 +190,8 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the coordinates of rows within the subspace.
+
+        A row with gaps has those of the nearest point in the columns that it has.
 
         Examples
         --------

@@ -21,6 +21,8 @@ from eosparse.rows import Table
 class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
     """An estimator that judges rows by an error model."""
 
+    # Whether rows may have missing values: see `open_training`.
+    _takes_gaps: bool = False
     _judge: Judge
     _training: Table | None
 
@@ -39,6 +41,11 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
         if state.get("_training") is not None:
             state = {**state, "_training": state["_training"].keep_for_pickle()}
         return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._takes_gaps
+        return tags
 
     def _summary(self) -> list[tuple[str, str]]:
         return summarise_flags(self)

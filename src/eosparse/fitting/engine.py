@@ -46,6 +46,7 @@ from eosparse.models import (
     has_gaps,
 )
 from eosparse.rows import (
+    Coordinates,
     MemoryRows,
     Sample,
     Table,
@@ -103,6 +104,14 @@ def find_model(model: Any) -> tuple[TableModel[Any, Any], bool]:
     )
 
 
+def takes_gaps(model: Any) -> bool:
+    """Whether a model, or the one of a name, takes missing values; every rung does."""
+    if isinstance(model, TableModel):
+        return model.takes_gaps
+    named = NAMED_MODELS.get(model) if isinstance(model, str) else None
+    return named is None or named.build().takes_gaps
+
+
 def fit_model(
     table: Table,
     model: TableModel[Any, Any],
@@ -117,7 +126,7 @@ def fit_model(
     """
     copies = count_copies(table)
     sample = replace(take_sample(table, model.sample_size(table)), copies=copies)
-    coordinates = choose_coordinates(sample) if is_scaled else seen_as
+    coordinates = _scale_columns(sample) if is_scaled else seen_as
     view = coordinates or model.view
     seen = sample.look_through(view, None if seen_as is None else seen_as.places)
     law, share = None, float(np.isnan(seen.values).mean())
@@ -138,8 +147,14 @@ def fit_model(
     attempt, result = problem.fit(completed)
     if completed.is_squared:
         _warn_if_determined(result, attempt.model.n_determining(seen.values.shape[1]))
-    judging = attempt.model.conclude(result.alpha)
+    judging = attempt.model.conclude(result)
     return Fit(judging, result, sample.n_rows, coordinates, rounding, copies)
+
+
+def _scale_columns(sample: Sample) -> Coordinates:
+    if has_gaps(sample.values):
+        sample = _close_gaps(sample, guess_law(sample.values, sample.mass))
+    return choose_coordinates(sample)
 
 
 def _close_gaps(seen: Sample, law: Normal) -> Sample:

@@ -189,7 +189,7 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
             "or use model='auto'."
         )
 
-    def conclude(self, alpha: float) -> Self:  # noqa: ARG002  # for subclasses
+    def conclude(self, result: Result[Theta]) -> Self:  # noqa: ARG002  # for subclasses
         """Return the model by which rows are judged after a fit."""
         return self
 

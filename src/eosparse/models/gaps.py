@@ -83,7 +83,7 @@ def fill_rows(theta: Normal, values: FloatArray) -> FilledRows:
     precision = theta.inverse_factor.T @ theta.inverse_factor
     pulled = centred @ precision
     distances = np.einsum("ij,ij->i", centred, pulled)
-    for rows, missing in _find_patterns(is_missing):
+    for rows, missing in find_patterns(is_missing):
         systems = precision[missing[:, :, None], missing[:, None, :]]
         factors = np.linalg.cholesky(systems)
         forces = np.take_along_axis(pulled[rows], missing, axis=1)
@@ -114,7 +114,7 @@ def spread_of_gaps(theta: Normal, is_missing: BoolArray, weights: FloatArray) ->
     size = len(theta.location)
     total: FloatArray = np.zeros(size * size)
     precision = theta.inverse_factor.T @ theta.inverse_factor
-    for rows, missing in _find_patterns(is_missing & (weights > 0)[:, None]):
+    for rows, missing in find_patterns(is_missing & (weights > 0)[:, None]):
         systems = precision[missing[:, :, None], missing[:, None, :]]
         spreads = np.linalg.inv(systems) * weights[rows, None, None]
         places = missing[:, :, None] * size + missing[:, None, :]
@@ -122,8 +122,15 @@ def spread_of_gaps(theta: Normal, is_missing: BoolArray, weights: FloatArray) ->
     return total.reshape(size, size)
 
 
-def _find_patterns(is_missing: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield rows with equally many gaps, and the columns of these, some rows at a time."""
+def find_patterns(is_missing: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield rows with equally many gaps, and the columns of these, some rows at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [(rows.tolist(), gaps.tolist()) for rows, gaps in find_patterns(np.eye(2, dtype=bool))]
+    [([0, 1], [[0], [1]])]
+    """
     counts = is_missing.sum(axis=1)
     for count in np.unique(counts[counts > 0]).tolist():
         rows = np.flatnonzero(counts == count)

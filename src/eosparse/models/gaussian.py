@@ -42,14 +42,20 @@ from eosparse.models.base import TableModel
 from eosparse.models.efficiency import Structure, covariance_parameters
 from eosparse.models.exact_fit import restrict
 from eosparse.models.gaps import has_gaps
+from eosparse.models.gaussian_deviations import find_deviations, whiten
 from eosparse.models.gaussian_foresight import foresee_gaussian
-from eosparse.models.gaussian_gaps import Gaps, fill_gaps, measure_gaps, visit_gaps
+from eosparse.models.gaussian_gaps import (
+    Gaps,
+    accept_gaps,
+    conclude,
+    measure_gaps,
+    visit_gaps,
+)
 from eosparse.models.gaussian_law import find_gaussian_law, is_law_known, part_in_span
 from eosparse.models.gaussian_search import propose_attempts
 from eosparse.models.normal import (
     RANK_TOLERANCE,
     Normal,
-    inverse_root,
     times_transposed,
 )
 from eosparse.models.shrinkage import choose_shrinkage
@@ -143,6 +149,10 @@ class GaussianModel(TableModel[Normal, Moments]):
     propose = propose_attempts
     find_law = find_gaussian_law
     foresee = foresee_gaussian
+    accept_gaps = accept_gaps
+    conclude = conclude
+    whiten = whiten
+    deviations = find_deviations
     has_known_law = property(is_law_known)
 
     def __post_init__(self) -> None:
@@ -292,19 +302,6 @@ class GaussianModel(TableModel[Normal, Moments]):
         moments = Moments(1.0, gap, around - np.outer(gap, gap))
         return Visit(summary, _shift_and_scale(moments, theta.location, scale))
 
-    def accept_gaps(self, law: Normal, share: float) -> GaussianModel:
-        """Return the model for rows with gaps, given a robust guess of the law of the columns."""
-        assert self.coordinates is not None
-        origin, scale = self.coordinates.origin, self.coordinates.scale
-        guess = Normal((law.location - origin) / scale, law.covariance / np.outer(scale, scale))
-        return replace(self, gaps=Gaps(guess, share))
-
-    def conclude(self, alpha: float) -> GaussianModel:
-        """Return the model by which rows are judged after a fit."""
-        if self.gaps is None:
-            return self
-        return replace(self, gaps=replace(self.gaps, coupling=self.coupling(alpha)))
-
     # What is left open, and starts
 
     def sample_size(self, table: Table) -> int:
@@ -398,46 +395,6 @@ class GaussianModel(TableModel[Normal, Moments]):
             peak = float(np.exp((result.objective - at_location) / result.alpha))
         held = part_in_span(self, result.theta) if self.amount > 0 else None
         return SelfPull(self.coupling(result.alpha), peak, leverage, held, self.copies)
-
-    def whiten(self, block: FloatArray, theta: Normal, alpha: float) -> FloatArray:
-        """Return rows that are as far apart as their deviations are.
-
-        Any root of V makes them so, and a triangular one takes a tenth of the time.
-        """
-        assert self.coordinates is not None
-        if self.gaps is not None and has_gaps(block):
-            block = fill_gaps(self, block, theta)
-        if self.coordinates.basis is not None:
-            return self.deviations(block, theta, alpha)
-        white = theta.whiten(self.coordinates.standardise(block) - theta.location)
-        return np.asarray(np.sqrt(1 - self.coupling(alpha)) * white)
-
-    def deviations(self, block: FloatArray, theta: Normal, alpha: float) -> FloatArray:
-        """Return the signed, standardised deviation of each column; squares sum to the distance.
-
-        They are ``V^(-1/2) (x-μ)`` with the symmetric root, in columns that each have variance
-        one: of all whitened coordinates those closest to the columns (Garthwaite and Koch, 2016).
-        Where the rows do not span all columns, the working scale stands in for that variance.
-        """
-        assert self.coordinates is not None
-        if self.gaps is not None and has_gaps(block):
-            block = fill_gaps(self, block, theta)
-        coordinates, scaled = self.coordinates, self.coordinates.standardise(block)
-        white: FloatArray
-        if theta.covariance.ndim == 1:
-            white = (scaled - theta.location) / theta.factor
-        elif coordinates.basis is None:
-            unit = np.sqrt(np.diag(theta.covariance))
-            correlation = theta.covariance / unit / unit[:, None]
-            white = (scaled - theta.location) / unit @ inverse_root(correlation)
-        else:
-            basis = coordinates.basis
-            inside = scaled @ basis - theta.location
-            white = np.asarray(inside @ inverse_root(theta.covariance) @ basis.T)
-            off = coordinates.off_span(block) > 0
-            rest = scaled[off] - scaled[off] @ basis @ basis.T
-            white[off] += rest / np.sqrt(self.off_span_variance)
-        return np.asarray(np.sqrt(1 - self.coupling(alpha)) * white)
 
     def location(self, theta: Normal) -> FloatArray:
         """Return the location in the units of the columns."""

@@ -15,12 +15,19 @@ for k gaps and a robust guess P⁰ of V⁻¹, good rows of every pattern weigh t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eosparse.core import FloatArray, Moments, Visit, optimal_weights, weighted_moments
+from eosparse.core import (
+    FloatArray,
+    Moments,
+    Result,
+    Visit,
+    optimal_weights,
+    weighted_moments,
+)
 from eosparse.models.gaps import fill_rows, match_chances, spread_of_gaps
 from eosparse.models.normal import Normal
 
@@ -49,6 +56,21 @@ class Gaps:
     law: Normal
     share: float
     coupling: float = 0.0
+
+
+def accept_gaps(model: GaussianModel, law: Normal, share: float) -> GaussianModel:
+    """Return the model for rows with gaps, given a robust guess of the law of the columns."""
+    assert model.coordinates is not None
+    origin, scale = model.coordinates.origin, model.coordinates.scale
+    guess = Normal((law.location - origin) / scale, law.covariance / np.outer(scale, scale))
+    return replace(model, gaps=Gaps(guess, share))
+
+
+def conclude(model: GaussianModel, result: Result[Normal]) -> GaussianModel:
+    """Return the model by which rows are judged after a fit."""
+    if model.gaps is None:
+        return model
+    return replace(model, gaps=replace(model.gaps, coupling=model.coupling(result.alpha)))
 
 
 def visit_gaps(

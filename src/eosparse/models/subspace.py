@@ -4,6 +4,11 @@
 
 Its weighted fit is the closed form: μ is the weighted mean, P the q leading eigenvectors of the
 weighted scatter. Rows that lie far out *within* the subspace have no error: they support it.
+
+A row with gaps has the squared distance to the nearest point of the subspace in the d columns that
+it has, times (D-q)/(d-q), so that good rows have about the same error whatever they lack. In the
+fit, its gaps hold the values of that point: the error of the whole row is then a majorant that
+touches its own, and the objective still falls.
 """
 
 from __future__ import annotations
@@ -14,8 +19,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.linalg import eigh, lapack
 
-from eosparse.core import FloatArray, Moments, check_whole, weighted_moments
+from eosparse.core import FloatArray, Moments, Result, check_whole, weighted_moments
 from eosparse.models.base import TableModel
+from eosparse.models.gaps import fill_rows, find_patterns, has_gaps, match_chances
 from eosparse.models.lengths import (
     drop_rounding,
     lengths,
@@ -24,6 +30,7 @@ from eosparse.models.lengths import (
     spatial_median,
     squared_norms,
 )
+from eosparse.models.normal import Normal
 from eosparse.rows import Sample
 
 
@@ -48,7 +55,33 @@ class Plane:
 
     def coordinates(self, values: FloatArray) -> FloatArray:
         """Return the coordinates of rows within the subspace."""
+        if has_gaps(values):
+            values = self.fill(values)
         return (values - self.location) @ self.components.T
+
+    def fill(self, values: FloatArray) -> FloatArray:
+        """Return rows whose gaps hold the nearest point of the subspace.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse.models import Plane
+        >>> line = Plane(np.zeros(2), np.array([[0.6, 0.8]]), np.ones(1))
+        >>> line.fill(np.array([[3.0, np.nan]])).round(9).tolist()
+        [[3.0, 4.0]]
+        """
+        is_missing, axes = np.isnan(values), self.components
+        centred = np.where(is_missing, 0.0, values - self.location)
+        for rows, missing in find_patterns(is_missing):
+            lost = axes.T[missing]  # P_m, of each row
+            there = np.eye(len(axes)) - np.einsum("nkp,nkq->npq", lost, lost)
+            inverse = np.linalg.pinv(there, rcond=_LEAST_PRESENT, hermitian=True)
+            found = np.einsum("npq,nq->np", inverse, centred[rows] @ axes.T)
+            np.put_along_axis(
+                block := centred[rows], missing, np.einsum("nkp,np->nk", lost, found), axis=1
+            )
+            centred[rows] = block
+        return np.where(is_missing, self.location + centred, values)
 
     def residuals(self, values: FloatArray) -> FloatArray:
         """Return the part of each row that lies off the subspace."""
@@ -83,6 +116,10 @@ class SubspaceModel(TableModel[Plane, PlaneMoments]):
         number of eigenvalues above their mean (Kaiser's rule), in the central half of the rows.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
+    gaps : Normal or None
+        A robust guess of the law of rows with missing values; None if there are none.
+    noise : float
+        Variance off the subspace, by which rows with gaps are judged.
     rounding : float
         Errors up to this size are mere rounding, and count as zero.
     column_rounding : array of shape (n_features,) or None
@@ -105,14 +142,22 @@ class SubspaceModel(TableModel[Plane, PlaneMoments]):
 
     n_components: int | None = None
     smallest_size: float = 1.0
+    gaps: Normal | None = None
+    noise: float = 0.0
     rounding: float = field(default=0.0, repr=False)
     column_rounding: FloatArray | None = field(default=None, repr=False, compare=False)
 
+    takes_gaps = True
     is_proven = True
     is_squared = True
 
     def errors(self, block: FloatArray, theta: Plane) -> FloatArray:
         """Return the squared distance of each row to the subspace."""
+        if not has_gaps(block):
+            return self._measure(block, theta)
+        return self._measure(theta.fill(block), theta) * self._weigh_gaps(block)
+
+    def _measure(self, block: FloatArray, theta: Plane) -> FloatArray:
         errors = squared_norms(theta.residuals(block))
         explained = 0.0
         if self.column_rounding is not None:
@@ -129,7 +174,48 @@ class SubspaceModel(TableModel[Plane, PlaneMoments]):
         theta: Plane | None = None,
     ) -> PlaneMoments:
         """Return the weighted moments of the block."""
+        if has_gaps(block):
+            weights = weights * self._weigh_gaps(block)
+            block = self._guess(block) if theta is None else theta.fill(block)
         return PlaneMoments(weighted_moments(block, weights, diagonal=False), theta)
+
+    def _guess(self, block: FloatArray) -> FloatArray:
+        assert self.gaps is not None
+        return np.asarray(fill_rows(self.gaps, block).centred + self.gaps.location)
+
+    def _weigh_gaps(self, block: FloatArray) -> FloatArray:
+        """Return (D-q)/(d-q) for rows with d values; 0 if no more than q, which any row fits."""
+        n_off = np.count_nonzero(~np.isnan(block), axis=1) - (self.n_components or 0)
+        return np.where(n_off > 0, self.n_directions(block.shape[1]) / np.maximum(n_off, 1), 0.0)
+
+    def accept_gaps(self, law: Normal, share: float) -> SubspaceModel:  # noqa: ARG002  # signature of the base class
+        """Return the model for rows with gaps, given a robust guess of the law of the columns."""
+        return replace(self, gaps=law)
+
+    def conclude(self, result: Result[Plane]) -> SubspaceModel:
+        """Return the model by which rows are judged after a fit.
+
+        The mean of p σ²χ² errors, weighted by exp(-g/α), is p σ²/(1 + 2σ²/α).
+        """
+        if self.gaps is None:
+            return self
+        mean = result.objective
+        tilt = 0.0
+        if np.isfinite(result.alpha):  # L = Σ w g - α H
+            mean += result.alpha * float(np.log(result.perplexity))
+            tilt = 2 * mean / result.alpha
+        n_off = self.n_directions(len(result.theta.location))
+        return replace(self, noise=max(mean, 0.0) / max(n_off - tilt, n_off / 10))
+
+    def distances(self, block: FloatArray, theta: Plane) -> FloatArray:
+        """Return the errors; of rows with gaps, those of all columns that are as improbable."""
+        errors = super().distances(block, theta)
+        if self.noise == 0.0 or not has_gaps(block):
+            return errors
+        weights, n_off = self._weigh_gaps(block), self.n_directions(block.shape[1])
+        own = np.divide(errors, weights, out=np.zeros_like(errors), where=weights > 0)
+        counts = np.divide(n_off, weights, out=np.zeros_like(errors), where=weights > 0)
+        return match_chances(own, counts.round().astype(np.int64), n_off, self.noise)
 
     def solve(self, statistics: PlaneMoments) -> Plane:
         """Return the weighted mean and the leading eigenvectors of the scatter.
@@ -212,8 +298,8 @@ class SubspaceModel(TableModel[Plane, PlaneMoments]):
         return float(np.log(np.maximum(theta.variances, noise)).sum() + n_off * np.log(noise))
 
     def deviations(self, block: FloatArray, theta: Plane, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
-        """Return the part of each row that lies off the subspace."""
-        return theta.residuals(block)
+        """Return the part of each row that lies off the subspace; none does in gaps."""
+        return theta.residuals(theta.fill(block) if has_gaps(block) else block)
 
 
 def _find_main_axes(scatter: FloatArray, number: int) -> tuple[FloatArray, FloatArray]:
@@ -249,6 +335,8 @@ def _keep_axes(axes: FloatArray, variances: FloatArray, statistics: PlaneMoments
     return np.vstack([found, np.linalg.svd(rest)[2][:n_missing]])
 
 
+# Part of a direction in the columns of a row below which it does not tell the coordinate along it.
+_LEAST_PRESENT = 1e-10
 # Variances below this part of the squares that cancel in them are rounding.
 _NO_SPREAD = 1e-14
 # Ratio of variances beyond which an eigenvector loses half of its digits.
