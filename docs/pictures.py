@@ -52,7 +52,7 @@ def make_people(n: int = 600) -> pd.DataFrame:
 
 COMMANDS = (
     "detect people.csv",
-    "detect people.csv --missing impute --report report.html",
+    "detect people.csv --report report.html",
 )
 
 

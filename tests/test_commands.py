@@ -23,7 +23,7 @@ from test_docs import DOCS, read_blocks
 README = DOCS.parent / "README.md"
 EVERYWHERE = [README, DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 RUN_HERE = {
-    "eosparse detect people.csv --missing impute --report report.html",
+    "eosparse detect people.csv --report report.html",
     "eosparse labels people.csv --missing impute --target diagnosis",
     "eosparse detect - --json",
     "eosparse detect panel.csv --output judged.csv --force",

@@ -38,7 +38,7 @@ EXAMPLES = (
     Example(
         makers.make_clinic_visits,
         5000,
-        "detect visits.csv --missing impute --output judged.csv",
+        "detect visits.csv --output judged.csv",
         "read_csv('visits.csv', sep=';', decimal=',', encoding='cp1252')",
     ),
     Example(

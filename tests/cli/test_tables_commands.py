@@ -79,15 +79,31 @@ def test_you_decide_how_missing_values_are_handled(people):
     table = pd.read_csv(people)
     table.loc[[10, 20], "bp"] = np.nan
     table.to_csv(people, index=False)
-    refused = run("detect", people)
+    out = people.with_name("out.csv")
+    kept = run("detect", people, "-o", out)
+    assert kept.exit_code == 0, kept.output
+    judged = pd.read_csv(out)
+    assert judged["eos_p_value"].notna().all()
+    assert set(np.flatnonzero(judged["eos_is_outlier"]) + 1) == MISTAKES
+    refused = run("detect", people, "--missing", "error")
     assert refused.exit_code == 2
     assert "'bp' 2" in refused.stderr
     assert "--missing drop" in refused.stderr
-    out = people.with_name("out.csv")
-    assert run("detect", people, "--missing", "drop", "-o", out).exit_code == 0
+    assert run("detect", people, "--missing", "drop", "-o", out, "--force").exit_code == 0
     judged = pd.read_csv(out)
     assert len(judged) == len(table)
     assert judged["eos_p_value"].isna().sum() == 2
+
+
+def test_a_row_without_any_value_gets_no_verdict(people):
+    table = pd.read_csv(people)
+    table.loc[10] = np.nan
+    table.to_csv(people, index=False)
+    found = run("detect", people, "--json")
+    assert found.exit_code == 0, found.output
+    summary = json.loads(found.stdout)
+    assert 11 not in {row["row"] for row in summary["flagged"]}
+    assert any("1 row has no value at all" in note for note in summary["notes"])
 
 
 def test_standard_input(people):

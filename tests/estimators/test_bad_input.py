@@ -20,7 +20,6 @@ def changed(value, row=3, column=1):
 
 
 REFUSED = {
-    "NaN": (changed(np.nan), "NaN"),
     "infinity": (changed(np.inf), "infinity"),
     "strings": (np.array([["a", "b"]] * 9), "could not convert|strings|dtype"),
     "objects": (

@@ -8,10 +8,19 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from scipy.stats import chi2
+from sklearn.base import clone
 
-from eosparse import DegenerateDataWarning, EOSDetector
+from eosparse import EOSPCA, DegenerateDataWarning, EOSDetector, EOSGaussianMixture
 from eosparse.core import alternate
-from eosparse.models import GaussianModel, MixtureModel, Normal, draw_gaps, guess_law, has_gaps
+from eosparse.models import (
+    GaussianModel,
+    MixtureModel,
+    Normal,
+    Plane,
+    draw_gaps,
+    guess_law,
+    has_gaps,
+)
 from eosparse.models.gaps import fill_rows, match_chances, spread_of_gaps
 from eosparse.models.gaussian_gaps import Gaps
 from eosparse.rows import MemoryRows
@@ -195,7 +204,7 @@ def test_missing_categories_truths_and_dates():
 def test_rows_without_any_value_get_no_verdict():
     X, _ = draw_rows(np.random.default_rng(0), 300)
     X[7] = np.nan
-    with pytest.warns(DegenerateDataWarning, match="row 7 has no value at all"):
+    with pytest.warns(DegenerateDataWarning, match="1 row has no value at all"):
         detector = EOSDetector().fit(X)
     assert detector.weights_[7] == 0.0
     assert detector.p_values_[7] == 1.0
@@ -204,7 +213,7 @@ def test_rows_without_any_value_get_no_verdict():
 
 def test_models_that_take_no_gaps_say_so():
     X, _ = draw_rows(np.random.default_rng(0), 300)
-    with pytest.raises(ValueError, match="missing values, which ClusterModel does not take"):
+    with pytest.raises(ValueError, match="does not accept missing values"):
         EOSDetector(model="clusters").fit(X)
 
 
@@ -225,3 +234,74 @@ def test_draws_scatter_like_the_law_and_keep_what_is_there():
     there = ~np.isnan(X)
     np.testing.assert_array_equal(drawn[there], X[there])
     np.testing.assert_allclose(np.cov(drawn.T), np.cov(complete.T), atol=0.1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(3, 6))
+def test_gaps_hold_the_nearest_point_of_a_subspace(seed, n_components, size):
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.normal(size=(size, size)))[0][:n_components]
+    plane = Plane(rng.normal(size=size), axes, np.ones(n_components))
+    values = rng.normal(size=(5, size))
+    values[rng.random((5, size)) < 0.3] = np.nan
+    filled = plane.fill(values)
+    for row, found in zip(values, filled, strict=True):
+        there = ~np.isnan(row)
+        point = np.linalg.lstsq(axes[:, there].T, (row - plane.location)[there], rcond=1e-6)[0]
+        np.testing.assert_allclose(found[~there], (plane.location + point @ axes)[~there])
+        np.testing.assert_array_equal(found[there], row[there])
+
+
+def draw_plane(rng, share, n_rows=1500, size=8):
+    axes = np.linalg.qr(rng.normal(size=(size, 2)))[0].T
+    X = rng.normal(size=(n_rows, 2)) * [5, 3] @ axes + rng.normal(size=(n_rows, size)) * 0.3 + 4
+    X[:150] += 4 * rng.normal(size=(150, size))
+    X[rng.random(X.shape) < share] = np.nan
+    return X, axes
+
+
+@pytest.mark.filterwarnings("ignore::eosparse.DegenerateDataWarning")
+@pytest.mark.parametrize("share", [0.05, 0.25])
+def test_components_of_rows_with_gaps(share):
+    X, axes = draw_plane(np.random.default_rng(0), share)
+    model = EOSPCA(2).fit(X)
+    assert np.linalg.svd(model.components_ @ axes.T, compute_uv=False).min() > 0.999
+    assert (np.diff(model.objective_history_) <= 1e-12 * np.abs(model.objective_)).all()
+    assert model.noise_variance_ == pytest.approx(0.09, rel=0.1)
+    assert model.is_outlier_[:150].mean() > 0.95
+    assert model.is_outlier_[150:].mean() < 0.005
+    n_there = (~np.isnan(X[150:])).sum(axis=1)
+    p_values = model.p_values(X[150:])
+    for count in np.unique(n_there[n_there > 3]):
+        of_count = p_values[n_there == count]
+        assert (of_count < 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 / len(of_count))
+    assert np.isfinite(model.transform(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::eosparse.DegenerateDataWarning")
+@pytest.mark.parametrize("estimator", [EOSPCA(2), EOSGaussianMixture(2)])
+def test_storages_agree_on_rows_with_gaps(estimator, tmp_path):
+    X, _ = draw_plane(np.random.default_rng(1), 0.1)
+    X[1000:] += 30
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=200)
+    here = clone(estimator).fit(frame)
+    there = clone(estimator).fit(tmp_path / "rows.parquet")
+    np.testing.assert_allclose(there.objective_, here.objective_, rtol=1e-10)
+    np.testing.assert_allclose(there.p_values(frame), here.p_values(frame), rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_mixtures_of_rows_with_gaps(share):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 1, (1000, 4)), rng.normal(6, 2, (500, 4))])
+    wrong = np.arange(1500) % 30 == 0
+    X[wrong] = rng.uniform(-60, 60, (50, 4))
+    X[rng.random(X.shape) < share] = np.nan
+    X = X[~np.isnan(X).all(axis=1)]
+    model = EOSGaussianMixture(2).fit(X)
+    np.testing.assert_allclose(model.means_, np.repeat([[0.0], [6.0]], 4, axis=1), atol=0.4)
+    variances = np.diagonal(model.covariances_, axis1=1, axis2=2)
+    np.testing.assert_allclose(variances, np.repeat([[1.0], [4.0]], 4, axis=1), rtol=0.3)
+    assert (np.diff(model.objective_history_) <= 1e-12).all()
+    assert np.isfinite(model.predict_proba(X)).all()

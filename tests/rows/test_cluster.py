@@ -114,9 +114,9 @@ def test_bad_values_are_named(table):
     spoilt = table[:1000].copy()
     spoilt[700, 3] = np.nan
     with pytest.raises(ValueError, match=r"partition 2, row 100, column 'x3': nan"):
-        EOSDetector().fit(da.from_array(spoilt, chunks=(300, 5)))
+        EOSDetector(model="clusters").fit(da.from_array(spoilt, chunks=(300, 5)))
     frame = dd.from_pandas(pd.DataFrame(spoilt, columns=list("abcde")), npartitions=2)
-    scores = EOSDetector().fit(table).score_samples(frame)
+    scores = EOSDetector(model="clusters").fit(table).score_samples(frame)
     with pytest.raises(ValueError, match="column 'd': nan"):
         scores.compute()
 

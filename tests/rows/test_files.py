@@ -148,8 +148,8 @@ def test_a_gap_in_part_17_is_named_and_nothing_is_half_written(frame, tmp_path, 
             table = table.set_column(1, "b", column)
         pq.write_table(table, folder / f"part-{i:02}.parquet", row_group_size=10)
     with pytest.raises(ValueError, match=r"part-17.parquet, row group 2, row 25, column 'b'"):
-        EOSDetector().fit(folder)
-    detector = EOSDetector().fit(frame[COLUMNS])
+        EOSDetector(model="clusters").fit(folder)
+    detector = EOSDetector(model="clusters").fit(frame[COLUMNS])
     with pytest.raises(ValueError, match=r"part-17.parquet"):
         detector.write_scores(folder, tmp_path / "scores.parquet")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rows"]

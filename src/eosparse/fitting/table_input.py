@@ -60,8 +60,8 @@ def _find_empty(values: FloatArray) -> BoolArray | None:
     empty = np.asarray(np.isnan(values).all(axis=1))
     if not empty.any():
         return None
-    first, n_rows = int(np.argmax(empty)), int(np.count_nonzero(empty))
-    what = f"row {first} has" if n_rows == 1 else f"{n_rows} rows, the first is row {first}, have"
+    n_rows = int(np.count_nonzero(empty))
+    what = "1 row has" if n_rows == 1 else f"{n_rows} rows have"
     warn_caller(
         f"{what} no value at all, and so no verdict: the weight is 0 and the p-value 1.",
         DegenerateDataWarning,

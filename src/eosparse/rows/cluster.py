@@ -170,7 +170,7 @@ class DaskRows(Table):
 
     def to_column(self, dtype: Any) -> Any:
         """Return rows of one number each as a lazy array, or a lazy series for a data frame."""
-        function = _evaluate_parts(self.prepare, self.columns, dtype)
+        function = _evaluate_parts(self.prepare, self.columns, dtype, self.has_gaps)
         if _is_frame(self.source):
             import pandas as pd
 
@@ -282,10 +282,13 @@ def _take(part: Any, prior: Any, numbers: IntArray) -> tuple[FloatArray, FloatAr
 
 
 def _evaluate_parts(
-    prepare: Callable[[FloatArray], FloatArray], columns: Sequence[str], dtype: Any
+    prepare: Callable[[FloatArray], FloatArray],
+    columns: Sequence[str],
+    dtype: Any,
+    has_gaps: bool,
 ) -> Callable[[Any], FloatArray]:
     def function(part: Any) -> FloatArray:
-        values = _check_values(part, columns, has_gaps=True)
+        values = _check_values(part, columns, has_gaps=has_gaps)
         blocks = [prepare(values[rows]) for rows in block_slices(values.shape)]
         return np.concatenate([np.zeros(0), *blocks]).astype(dtype, copy=False)
 

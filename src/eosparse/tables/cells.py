@@ -239,7 +239,8 @@ def handle_missing(
     if missing == "error":
         raise MissingValuesError(
             f"Some values are missing: {_format_counts(counts)}, of {n_rows} rows. Use --missing "
-            "drop to leave these rows out, or --missing impute to fill in the column's median."
+            "drop to leave these rows out. detect and score judge them by the other values "
+            "(--missing keep), labels fills in the column's median (--missing impute)."
         )
     if missing == "impute":
         filled = cells.assign(**{name: _fill(cells[name], fills[name]) for name in counts})
@@ -249,7 +250,8 @@ def handle_missing(
     is_kept = everything & ~is_missing.any(axis=1)
     if not is_kept.any():
         raise MissingValuesError(
-            f"Every row has a missing value: {_format_counts(counts)}. Use --missing impute."
+            f"Every row has a missing value: {_format_counts(counts)}. Choose another --missing, "
+            "or leave these columns out with --ignore."
         )
     dropped = int(np.count_nonzero(~is_kept))
     have, were = ("has", "was") if dropped == 1 else ("have", "were")
