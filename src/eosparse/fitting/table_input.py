@@ -40,7 +40,7 @@ def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
     values = _read_training(estimator, X)
     names = getattr(estimator, "feature_names_in_", None)
     names = None if names is None else tuple(str(name) for name in names)
-    empty = _find_empty(values) if estimator._takes_gaps else None
+    empty = _find_empty(values) if _takes_gaps(estimator) else None
     if sample_weight is None and empty is None:
         return MemoryRows(values, names=names)
     if sample_weight is None:
@@ -88,11 +88,15 @@ def _read_training(estimator: Any, X: Any) -> FloatArray:
 
 def _allow(estimator: Any) -> dict[str, Any]:
     """Return the argument of scikit-learn's checks that lets gaps through, where they are taken."""
-    return {"ensure_all_finite": "allow-nan"} if estimator._takes_gaps else {}
+    return {"ensure_all_finite": "allow-nan"} if _takes_gaps(estimator) else {}
+
+
+def _takes_gaps(estimator: Any) -> bool:
+    return bool(getattr(estimator, "_takes_gaps", False))
 
 
 def _let_gaps_through(table: _Stored, estimator: Any) -> _Stored:
-    return table.allow_gaps() if estimator._takes_gaps else table
+    return table.allow_gaps() if _takes_gaps(estimator) else table
 
 
 def _check_enough(table: Table) -> None:

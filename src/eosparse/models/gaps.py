@@ -134,7 +134,7 @@ def find_patterns(is_missing: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
     counts = is_missing.sum(axis=1)
     for count in np.unique(counts[counts > 0]).tolist():
         rows = np.flatnonzero(counts == count)
-        step = max(_BATCH_NUMBERS // count**2, 1)
+        step = max(_BATCH_NUMBERS // (count * is_missing.shape[1]), 1)
         for i in range(0, len(rows), step):
             part = rows[i : i + step]
             yield part, np.nonzero(is_missing[part])[1].reshape(len(part), count)
@@ -164,7 +164,7 @@ def match_chances(distances: FloatArray, counts: IntArray, size: int, scale: flo
     >>> import numpy as np
     >>> from scipy.stats import chi2
     >>> found = match_chances(np.array([chi2.isf(1e-3, 2)]), np.array([2]), 5, 1.0)
-    >>> round(chi2.sf(found[0], 5), 9)
+    >>> round(float(chi2.sf(found[0], 5)), 9)
     0.001
     """
     halves = np.asarray(distances) / (2 * scale)

@@ -7,16 +7,20 @@ correlations, so negative eigenvalues are raised.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from eosparse.core import FloatArray, centre_and_spread
+from eosparse.core import FloatArray, centre_and_spread, weighted_quantiles
 from eosparse.models.gaps import fill_rows
 from eosparse.models.normal import Normal
 
 # Towards no correlation: pairs with few rows in common say little.
 _SHRINKAGE = 0.05
+# Values count as they are up to so many deviations, and farther out less and less, up to so many.
+_STRAIGHT, _NO_SAY = 1.5, 4.0
 # The smallest eigenvalue of the correlation.
 _LEAST = 0.01
 
@@ -37,25 +41,58 @@ def guess_law(values: FloatArray, mass: FloatArray) -> Normal:
     >>> bool(np.allclose(law.covariance, [[1, 1.2], [1.2, 4]], rtol=0.2))
     True
     """
-    columns = [_describe(column, mass) for column in values.T]
-    location, deviation = np.array([(middle, spread) for middle, spread, _ in columns]).T
-    scores = np.column_stack([score for _, _, score in columns])
-    correlation = _correlate(scores, mass)
-    return Normal(location, correlation * np.outer(deviation, deviation))
+    return _guess(values, mass, _rank)
 
 
-def _describe(column: FloatArray, mass: FloatArray) -> tuple[float, float, FloatArray]:
-    """Return middle, spread and normal scores of a column; scores of gaps are zero."""
-    is_there = ~np.isnan(column) & (mass > 0)
-    scores = np.zeros(len(column))
-    if not is_there.any():
-        return 0.0, 1.0, scores
-    values, weights = column[is_there], mass[is_there]
-    middle, spread = centre_and_spread(values[:, None], weights)
-    ranks = rankdata(values)
-    scores[is_there] = ndtri((ranks - 0.5) / len(values))
-    scores[is_there] -= scores[is_there].mean()
-    return float(middle[0]), float(spread[0]) or 1.0, scores
+def guess_cells(values: FloatArray, mass: FloatArray) -> Normal:
+    """Return location and covariance of rows of which many have wrong cells.
+
+    From medians and median deviations, which half of a column cannot move, and correlations of
+    values that are drawn back to the middle the farther out they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.multivariate_normal([5, 0], [[1, 1.2], [1.2, 4]], 3000)
+    >>> X[rng.random((3000, 2)) < 0.2] = 40.0
+    >>> guess_cells(X, np.ones(3000)).covariance.round().tolist()
+    [[2.0, 2.0], [2.0, 8.0]]
+    """
+    return _guess(values, mass, _draw_back)
+
+
+_Score = Callable[[FloatArray, FloatArray], tuple[float, float, FloatArray]]
+
+
+def _guess(values: FloatArray, mass: FloatArray, score: _Score) -> Normal:
+    location, deviation = np.zeros(values.shape[1]), np.ones(values.shape[1])
+    scores = np.zeros(values.shape)  # of gaps too
+    for j, column in enumerate(values.T):
+        is_there = ~np.isnan(column) & (mass > 0)
+        if is_there.any():
+            found = score(np.asarray(column[is_there], dtype=np.float64), mass[is_there])
+            location[j], deviation[j], scores[is_there, j] = found
+            scores[is_there, j] -= np.average(scores[is_there, j], weights=mass[is_there])
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    return Normal(location, _correlate(scores, mass) * np.outer(deviation, deviation))
+
+
+def _rank(values: FloatArray, mass: FloatArray) -> tuple[float, float, FloatArray]:
+    """Return middle, spread and normal scores by ranks."""
+    middle, spread = centre_and_spread(values[:, None], mass)
+    return middle[0], spread[0], ndtri((rankdata(values) - 0.5) / len(values))
+
+
+def _draw_back(values: FloatArray, mass: FloatArray) -> tuple[float, float, FloatArray]:
+    """Return median, median deviation, and scores that fall to zero far out."""
+    middle, spread = centre_and_spread(values[:, None], mass)
+    away = values - middle[0]
+    deviation = float(weighted_quantiles(np.abs(away), mass, (0.5,))[0]) / ndtri(0.75)
+    unit = deviation or float(spread[0]) or 1.0
+    z = away / unit
+    far = np.clip((np.abs(z) - _STRAIGHT) / (_NO_SAY - _STRAIGHT), 0.0, 1.0)
+    return middle[0], unit, np.clip(z, -_STRAIGHT, _STRAIGHT) * (1 - far)
 
 
 def _correlate(scores: FloatArray, mass: FloatArray) -> FloatArray:
