@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time, see __getattr__
     )
     from eosparse.estimators import (
         EOSPCA,
+        EOSCells,
         EOSClassifier,
         EOSDetector,
         EOSGaussianMixture,
@@ -40,6 +41,7 @@ __all__ = [
     "AlphaPath",
     "CollapseError",
     "DegenerateDataWarning",
+    "EOSCells",
     "EOSClassifier",
     "EOSDetector",
     "EOSGaussianMixture",

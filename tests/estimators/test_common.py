@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eosparse import (
     EOSPCA,
+    EOSCells,
     EOSClassifier,
     EOSDetector,
     EOSGaussianMixture,
@@ -37,6 +38,7 @@ from eosparse.models import GaussianModel
         EOSKMeans(3, alpha=5.0),
         EOSPCA(),
         EOSPCA(1, efficiency=0.7),
+        EOSCells(),
         EOSGaussianMixture(),
         EOSDetector(model="clusters", contamination=0.1),  # its blobs are clean
         EOSDetector(model="subspace", contamination=0.1),

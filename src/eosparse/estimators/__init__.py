@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers and editors; at run time, see __getattr__
+    from eosparse.estimators.cells import EOSCells
     from eosparse.estimators.classifier import EOSClassifier
     from eosparse.estimators.detector import EOSDetector
     from eosparse.estimators.kmeans import EOSKMeans
@@ -15,6 +16,7 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time, see __getattr__
 
 _FILES = {
     "EOSPCA": "pca",
+    "EOSCells": "cells",
     "EOSClassifier": "classifier",
     "EOSDetector": "detector",
     "EOSGaussianMixture": "mixture",
@@ -27,6 +29,7 @@ _FILES = {
 
 __all__ = [
     "EOSPCA",
+    "EOSCells",
     "EOSClassifier",
     "EOSDetector",
     "EOSGaussianMixture",

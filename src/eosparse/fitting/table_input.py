@@ -19,6 +19,8 @@ _Stored = TypeVar("_Stored", bound=Table)
 # Fewer rows say too little about a spread.
 _FEWEST_ROWS = 4
 _PRECISIONS = [np.float64, np.float32]
+# What a fit ends with: where rows or cells are wrong.
+_FITTED = ["offset_", "cell_cut_"]
 
 
 def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
@@ -110,7 +112,7 @@ def _check_enough(table: Table) -> None:
 
 def open_new(estimator: Any, X: Any) -> Table:
     """Check rows to be judged by a fitted estimator."""
-    check_is_fitted(estimator, "offset_")
+    check_is_fitted(estimator, _FITTED, all_or_any=any)
     names = getattr(estimator, "feature_names_in_", None)
     for storage in STORAGES:
         if storage.accepts(X) and not _get_reader(estimator):
@@ -127,7 +129,7 @@ def open_new(estimator: Any, X: Any) -> Table:
 
 def read_new(estimator: Any, X: Any, method: str) -> FloatArray:
     """Check new rows for a method that returns more than one number per row."""
-    check_is_fitted(estimator, "offset_")
+    check_is_fitted(estimator, _FITTED, all_or_any=any)
     if any(storage.accepts(X) for storage in STORAGES):
         raise TypeError(f"{method} takes rows in memory: read the rows of interest first.")
     return _read_rows(estimator, X)

@@ -2,6 +2,8 @@
 
 from eosparse.models.base import Attempt, ErrorMoments, Request, TableModel
 from eosparse.models.box_starts import bisect_rows
+from eosparse.models.cell_search import RowCells, choose_cells, find_rivals, measure_cells
+from eosparse.models.cells import CellModel
 from eosparse.models.cluster_starts import cluster_starts
 from eosparse.models.clusters import ClusterModel
 from eosparse.models.custom import CustomModel
@@ -30,6 +32,7 @@ __all__ = [
     "BoxLabelModel",
     "BoxSums",
     "Boxes",
+    "CellModel",
     "ClusterModel",
     "CustomModel",
     "ErrorMoments",
@@ -48,19 +51,23 @@ __all__ = [
     "NumberedRows",
     "Plane",
     "Request",
+    "RowCells",
     "SPAModel",
     "SingularFitError",
     "SubspaceModel",
     "TableModel",
     "bisect_rows",
+    "choose_cells",
     "cluster_starts",
     "coupling_for_efficiency",
     "draw_gaps",
+    "find_rivals",
     "guess_law",
     "has_gaps",
     "largest_stable_coupling",
     "largest_uncaptured_coupling",
     "least_absolute_residuals",
+    "measure_cells",
     "oas_shrinkage",
     "shows_groups",
     "spatial_median",

@@ -12,7 +12,7 @@ from eosparse.rows.coordinates import (
     span_rows,
 )
 from eosparse.rows.files import FileRows, open_rows
-from eosparse.rows.frames import FrameReader
+from eosparse.rows.frames import FrameReader, is_frame
 from eosparse.rows.frames import accepts as has_more_than_numbers
 from eosparse.rows.kinds import ColumnKind, Kind, check_kinds, recognise_kinds
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
@@ -60,6 +60,7 @@ __all__ = [
     "fit_threads",
     "group_by_class",
     "has_more_than_numbers",
+    "is_frame",
     "learn_effects",
     "learn_view",
     "map_parallel",

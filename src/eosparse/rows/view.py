@@ -61,6 +61,23 @@ class TableView:
             return scores
         return self.effects.subtract(scores, np.asarray(values[:, self.levels], dtype=np.float64))
 
+    def restore(self, scores: FloatArray, values: FloatArray) -> FloatArray:
+        """Return coordinates in the units of their columns, for rows with the levels of others.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse.rows import learn_view, recognise_kinds
+        >>> X = np.random.default_rng(0).normal(5, 2, (100, 2))
+        >>> view = learn_view(X, np.ones(100), recognise_kinds(X, np.ones(100), ["a", "b"]))
+        >>> bool(np.allclose(view.restore(view(X), X), X))
+        True
+        """
+        if len(self.levels):
+            codes = np.asarray(values[:, self.levels], dtype=np.float64)
+            scores = scores - self.effects.subtract(np.zeros(scores.shape), codes)
+        return self.margins.invert(scores)
+
     def expand(self, deviations: FloatArray) -> FloatArray:
         """Return one number per column of the table; zero for columns that are no coordinate."""
         expanded = np.zeros((len(deviations), self.n_features))

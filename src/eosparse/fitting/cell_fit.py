@@ -1,0 +1,267 @@
+"""From rows to a fit of their cells, and what it says about each cell of any row.
+
+Margins are learned from the cells that a first fit keeps, as in the ladder of the rows. Each column
+then gets the spread of its own standardised residuals: variances of a fit that sets cells aside are
+a little too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import chdtrc, expit, ndtr, ndtri
+
+from eosparse.core import BoolArray, FloatArray, weighted_quantiles
+from eosparse.fitting.engine import fit_model
+from eosparse.fitting.level_cells import LevelCells, learn_level_cells
+from eosparse.fitting.options import FitOptions
+from eosparse.fitting.rungs import sample_once
+from eosparse.inference import TailCheck
+from eosparse.models import CellModel, Fit, Normal, RowCells, find_rivals, measure_cells
+from eosparse.rows import (
+    ColumnKind,
+    Kind,
+    MemoryRows,
+    Sample,
+    Table,
+    TableView,
+    learn_view,
+    recognise_kinds,
+)
+
+# Without margins, the scale of a column is that of its middle half. A first guess of margins leaves
+# out less; they are then learned in turns with the cells that belong.
+_LEFT_OUT, _TAILS_LEFT_OUT, _TURNS = 0.25, 0.1, 2
+# Where the alternations stop between which margins are learned.
+_TOL = 1e-6
+# With more cells set aside than this share, heavy tails are not believed.
+_MANY_ASIDE = 0.05
+# The median of |z|.
+_MEDIAN = 0.6744897501960817
+# Expected values come with this interval.
+_INTERVAL = 0.95
+
+
+@dataclass(frozen=True)
+class CellVerdict:
+    """What is said about the cells of some rows, in the columns' own units.
+
+    NaN and weight one where nothing is said: in gaps, and in columns that are not compared.
+
+    Attributes
+    ----------
+    weights : array of shape (n_rows, n_columns)
+        Chance that a cell belongs, if one that does not may lie anywhere.
+    p_values : array of shape (n_rows, n_columns)
+        Chance that a cell that belongs lies as far from what is expected.
+    rivals : array of shape (n_rows, n_columns)
+        Chance that another cell of the row is wrong instead; zero for cells that are kept.
+    expected, std, low, high : array of shape (n_rows, n_columns)
+        What is expected, also in gaps; its standard deviation and 95 % interval.
+    kept : array of bool of shape (n_rows, n_columns)
+        Cells from which the others are expected.
+    row_p_values : array of shape (n_rows,)
+        Chance that a row that belongs lies as far out, with all of its cells.
+    """
+
+    weights: FloatArray
+    p_values: FloatArray
+    rivals: FloatArray
+    expected: FloatArray
+    std: FloatArray
+    low: FloatArray
+    high: FloatArray
+    kept: BoolArray
+    row_p_values: FloatArray
+
+
+@dataclass(frozen=True)
+class CellFit:
+    """A fitted `CellModel`, with everything needed to judge the cells of any row.
+
+    Attributes
+    ----------
+    fit : Fit
+        The fit.
+    view : TableView
+        The columns as the model sees them.
+    columns : tuple of ColumnKind
+        What the columns hold.
+    spreads : array
+        Of the standardised residuals of each coordinate; about one.
+    levels : LevelCells
+        What the numbers of a row say about its levels.
+    """
+
+    fit: Fit[Normal]
+    view: TableView
+    columns: tuple[ColumnKind, ...]
+    spreads: FloatArray
+    levels: LevelCells
+
+    @property
+    def model(self) -> CellModel:
+        """The error model."""
+        model = self.fit.model
+        assert isinstance(model, CellModel)
+        return model
+
+    @property
+    def theta(self) -> Normal:
+        """Location and covariance of good rows, consistent on Gaussian ones."""
+        raw = self.fit.result.theta
+        shrunk = 1 - self.model.coupling(self.fit.result.alpha)
+        return Normal(raw.location, raw.covariance / shrunk)
+
+    def judge(self, values: FloatArray) -> CellVerdict:
+        """Judge the cells of rows."""
+        codes, level_chances = self.levels.judge(self, values)
+        z = self.view(codes)
+        cells = self.model.choose(z, self.fit.result.theta)
+        deviations = np.sqrt(cells.variances) * self.spreads
+        expected = np.where(
+            np.isnan(z), self.fit.result.theta.location + cells.filled, z - cells.residuals
+        )
+        reach = float(ndtri(0.5 + _INTERVAL / 2))
+        own, low, high = (
+            self._to_units(expected + k * deviations, codes) for k in (0.0, -reach, reach)
+        )
+        assert self.model.costs is not None
+        there, places = ~np.isnan(values), self.view.places
+        weights, p_values = np.ones(values.shape), np.full(values.shape, np.nan)
+        weights[:, places] = np.where(there[:, places], expit(self.model.costs - cells.errors), 1.0)
+        chances = 2 * ndtr(-np.abs(cells.residuals / deviations))
+        p_values[:, places] = chances
+        kept = there.copy()
+        kept[:, places] = cells.kept
+        std = (high - low) / (2 * reach)
+        rows = self._judge_rows(self.view(values))
+        rivals = np.zeros(values.shape)
+        rivals[:, places] = find_rivals(self.fit.result.theta, z, cells, self.model.costs)
+        verdict = CellVerdict(weights, p_values, rivals, own, std, low, high, kept, rows)
+        return self.levels.add(verdict, values, codes, level_chances)
+
+    def to_columns(self, theta: Normal) -> tuple[FloatArray, FloatArray]:
+        """Return location and covariance for all columns; NaN for those that are no coordinate.
+
+        In the units of columns that are only scaled, and in normal scores of those that are bent.
+        """
+        size, places = self.view.n_features, self.view.places
+        units = np.array(
+            [1 / m.slope * m.unit if m.is_line else 1.0 for m in self.view.margins.columns]
+        )
+        covariance = np.full((size, size), np.nan)
+        covariance[np.ix_(places, places)] = theta.covariance * np.outer(units, units)
+        return self.view.location(theta.location), covariance
+
+    def _to_units(self, z: FloatArray, values: FloatArray) -> FloatArray:
+        """Return coordinates in the units of the columns."""
+        found = np.full(values.shape, np.nan)
+        found[:, self.view.places] = self.view.restore(z, values)
+        return found
+
+    def _judge_rows(self, z: FloatArray) -> FloatArray:
+        """Return the p-value of each row, by all cells that it has."""
+        there = ~np.isnan(z)
+        whole = measure_cells(self.fit.result.theta, z, there)
+        scale = float(np.mean(np.square(self.spreads)))
+        counts = there.sum(axis=1)
+        chances: FloatArray = chdtrc(np.maximum(counts, 1), whole.distances / scale)
+        return np.where(counts > 0, chances, 1.0)
+
+
+def fit_cells(
+    table: Table,
+    options: FitOptions,
+    kinds: Mapping[str, Kind | str],
+    *,
+    fdr: float,
+    bends: bool,
+) -> CellFit:
+    """Fit the cells of a table; given are kinds of columns, and whether margins may be bent."""
+    sample = sample_once(table)
+    columns = recognise_kinds(sample.values, sample.mass, table.columns, kinds)
+    view = learn_view(sample.values, sample.mass, columns, left_out=_LEFT_OUT)
+    if not len(view.places):  # then numbers with few values are compared as such
+        view = learn_view(sample.values, sample.mass, columns, left_out=_LEFT_OUT, is_local=True)
+    if not len(view.places):
+        raise ValueError(
+            "X has no column of numbers, and cells of others are compared with such. Pass "
+            "kinds={'column': 'number'} if a column is one."
+        )
+    fit = fit_model(table, CellModel(fdr), options, seen_as=view)
+    found = _calibrate(fit, view, columns, sample)
+    if bends:
+        found = _bend(found, table, sample, options, fdr)
+    return replace(found, levels=learn_level_cells(found, sample.values, sample.mass))
+
+
+def _bend(lines: CellFit, table: Table, sample: Sample, options: FitOptions, fdr: float) -> CellFit:
+    """Return a fit with margins, if cells follow it better than one without."""
+    verdict = lines.judge(sample.values)
+    check = check_verdict(lines, verdict, sample.mass)
+    if check.excess <= 1.0:
+        return lines
+    quick = replace(options, callbacks=(), checkpoint=None, tol=_TOL)
+    view = _learn_margins(sample, lines.columns, quick)
+    n_aside = np.count_nonzero(~verdict.kept & ~np.isnan(sample.values))
+    # Tails and many wrong cells look alike, and calling cells good is the worse mistake.
+    if view.margins.are_lines or (view.margins.heavy and n_aside > _MANY_ASIDE * verdict.kept.size):
+        return lines
+    fit = fit_model(table, CellModel(fdr), options, seen_as=view)
+    bent = _calibrate(fit, view, lines.columns, sample)
+    after = check_verdict(bent, bent.judge(sample.values), sample.mass)
+    return bent if after.excess < check.excess else lines
+
+
+def _calibrate(
+    fit: Fit[Normal], view: TableView, columns: tuple[ColumnKind, ...], sample: Sample
+) -> CellFit:
+    found = CellFit(fit, view, columns, np.ones(len(view.places)), LevelCells(()))
+    return replace(found, spreads=_find_spreads(found, view(sample.values), sample.mass))
+
+
+def check_verdict(
+    fit: CellFit, verdict: CellVerdict, mass: FloatArray, flagged_at: float = 0.0
+) -> TailCheck:
+    """Compare the p-values of cells with those of good ones."""
+    p_values = verdict.p_values[:, fit.view.places]
+    there = ~np.isnan(p_values)
+    masses = np.broadcast_to(mass[:, None], p_values.shape)
+    return TailCheck.of(p_values[there], masses[there], flagged_at)
+
+
+def _learn_margins(
+    sample: Sample, columns: tuple[ColumnKind, ...], options: FitOptions
+) -> TableView:
+    """Return a view with margins learned in turns with the cells that belong.
+
+    At first from the middle of each column: with lines, tails of skewed ones would be set aside.
+    """
+    rows = MemoryRows(sample.values, sample.mass, names=tuple(sample.table.columns))
+    view = learn_view(sample.values, sample.mass, columns, bends=True, left_out=_TAILS_LEFT_OUT)
+    for _ in range(_TURNS if len(view.places) else 0):
+        fit = fit_model(rows, CellModel(), options, seen_as=view)
+        model = fit.model
+        assert isinstance(model, CellModel)
+        kept = model.choose(view(sample.values), fit.result.theta).kept
+        believed = np.array(sample.values, dtype=np.float64)
+        believed[:, view.places] = np.where(kept, believed[:, view.places], np.nan)
+        view = learn_view(believed, sample.mass, columns, bends=True)
+        if view.margins.are_lines:
+            break
+    return view
+
+
+def _find_spreads(found: CellFit, z: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the spread of standardised residuals, from the middle of each column."""
+    cells: RowCells = found.model.choose(z, found.fit.result.theta)
+    sizes = np.abs(cells.residuals) / np.sqrt(cells.variances)
+    spreads = np.ones(z.shape[1])
+    for j, column in enumerate(sizes.T):
+        kept = cells.kept[:, j]
+        if kept.any():
+            spreads[j] = float(weighted_quantiles(column[kept], mass[kept], (0.5,))[0]) / _MEDIAN
+    return np.where(spreads > 0, spreads, 1.0)

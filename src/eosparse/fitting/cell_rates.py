@@ -1,0 +1,142 @@
+"""Where a cell is wrong: false-discovery control over all cells, in two passes over the rows.
+
+A flagged cell may be right in two ways. It may lie far out by chance: its p-value tells, and
+Benjamini-Hochberg bounds the share of these. Or another cell of its row may be wrong instead: a
+chance tells, and cells are flagged while the mean of these chances stays below the rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from eosparse.core import FloatArray
+from eosparse.fitting.cell_fit import CellFit, CellVerdict, check_verdict
+from eosparse.inference import Promise, TailCheck, count_rejections
+from eosparse.rows import Table
+
+# P-values and chances are counted in steps of their logarithm to base ten.
+_STEPS, _SMALLEST = 64, 300
+# Flags at a rate smaller by this factor allow for the error of p-values far in the tail.
+_ALLOWANCE = 1.15
+# Chances of rivals rest on a law that is only found: their mean is kept this much smaller.
+_SAFETY = 3.0
+# With more wrong cells than this share, rows have several, and good ones are blamed more often.
+_MANY = 0.03
+# A column with more wrong cells than this share may hold several groups.
+_MANY_OF_COLUMN = 0.1
+# Of the wrong cells, so many just beyond the others are a tail; fewer are chance.
+_TAIL, _FEW_NEAR = 0.4, 5
+
+
+@dataclass(frozen=True)
+class CellCut:
+    """Up to which p-value, and which chance of a rival, cells are wrong; and what is promised."""
+
+    p_value: float
+    rival: float
+    promise: Promise
+
+    def find_wrong(self, verdict: CellVerdict) -> np.ndarray:
+        """Return which cells of numbers are wrong."""
+        with np.errstate(invalid="ignore"):  # gaps
+            return (verdict.p_values <= self.p_value) & (verdict.rivals <= self.rival)
+
+
+@dataclass(frozen=True)
+class _Flags:
+    """Counts of flagged cells, which add up: rivals by chance, flags by column, and the check."""
+
+    rivals: FloatArray
+    columns: FloatArray
+    mass: float
+    check: TailCheck
+
+    def __add__(self, other: _Flags) -> _Flags:
+        return _Flags(
+            self.rivals + other.rivals,
+            self.columns + other.columns,
+            self.mass + other.mass,
+            self.check + other.check,
+        )
+
+
+def find_cell_cut(fit: CellFit, table: Table, fdr: float) -> CellCut:
+    """Return the cut over all cells of numbers."""
+    places = fit.view.places
+    level = _find_level(table, lambda values: fit.judge(values).p_values[:, places], fdr)
+
+    def count(values: FloatArray, prior: FloatArray | None) -> _Flags:
+        verdict, mass = fit.judge(values), np.ones(len(values)) if prior is None else prior
+        with np.errstate(invalid="ignore"):
+            flagged = verdict.p_values[:, places] <= level
+        rows, _ = np.nonzero(flagged)
+        rivals = _bin(verdict.rivals[:, places][flagged], mass[rows])
+        check = check_verdict(fit, verdict, mass, level)
+        return _Flags(rivals, mass @ flagged, float(mass.sum()), check)
+
+    flags = table.fold(count)
+    promise = _decide(flags, [fit.columns[int(place)].name for place in places])
+    return CellCut(level, _find_rival_cut(flags.rivals, fdr / _SAFETY), promise)
+
+
+def find_row_cut(fit: CellFit, table: Table, fdr: float) -> float:
+    """Return the p-value up to which rows do not belong as they are."""
+    return _find_level(table, lambda values: fit.judge(values).row_p_values[:, None], fdr)
+
+
+def _decide(flags: _Flags, names: list[str]) -> Promise:
+    check, worst = flags.check, int(flags.columns.argmax())
+    if flags.columns[worst] > _MANY_OF_COLUMN * flags.mass:
+        share = flags.columns[worst] / flags.mass
+        return Promise(False, f"{share:.0%} of {names[worst]!r} lie apart, and may be a group")
+    if check.flagged > _MANY * check.total:
+        return Promise(
+            False,
+            f"{check.flagged / check.total:.1%} of the cells lie apart: so many may hide others",
+        )
+    if check.near > _TAIL * check.flagged and check.near >= _FEW_NEAR:
+        return Promise(False, f"{check.near:.0f} wrong cells lie just beyond the others")
+    if not check.passes:
+        return Promise(False, f"the cells do not follow the law of the model: {check.why_not}")
+    if not check.convinces:
+        return Promise(False, "it is not clear that the cells follow the law of the model")
+    return Promise(True, "the p-values of the cells that belong are as the law says")
+
+
+def _find_level(table: Table, judge: Callable[[FloatArray], FloatArray], fdr: float) -> float:
+    """Return the p-value of the last rejection of Benjamini-Hochberg; 0 if there is none."""
+
+    def count(values: FloatArray, prior: FloatArray | None) -> FloatArray:
+        p_values = judge(values)
+        mass = np.ones(len(values)) if prior is None else prior
+        there = ~np.isnan(p_values)
+        return _bin(p_values[there], np.broadcast_to(mass[:, None], p_values.shape)[there])
+
+    bins = table.fold(count)
+    beyond = np.append(np.cumsum(bins[::-1])[::-1], 0.0)  # with p-values up to 10^(-k/_STEPS)
+    total, rate = float(bins.sum()), fdr / _ALLOWANCE
+
+    def count_up_to(levels: FloatArray) -> FloatArray:
+        places = np.ceil(-_STEPS * np.log10(np.maximum(levels, 10.0**-_SMALLEST)) - 1e-9)
+        return np.asarray(beyond[np.clip(places, 0, len(bins)).astype(np.int64)])
+
+    return rate * count_rejections(count_up_to, total, rate) / total if total > 0 else 0.0
+
+
+def _bin(chances: FloatArray, masses: FloatArray) -> FloatArray:
+    """Count chances by their logarithms, from one down."""
+    logs = -np.log10(np.maximum(chances, 10.0**-_SMALLEST))
+    bins = np.minimum(np.floor(_STEPS * logs).astype(np.int64), _STEPS * _SMALLEST)
+    return np.asarray(np.bincount(bins, masses, _STEPS * _SMALLEST + 1), dtype=np.float64)
+
+
+def _find_rival_cut(bins: FloatArray, fdr: float) -> float:
+    """Return the largest chance up to which the mean of the chances is at most the rate."""
+    chances = 10.0 ** (-np.arange(len(bins)) / _STEPS)  # the largest of each bin
+    counts = np.cumsum(bins[::-1])[::-1]
+    sums = np.cumsum((bins * chances)[::-1])[::-1]
+    kept = np.flatnonzero(sums <= fdr * np.maximum(counts, 1e-300))
+    return float(chances[kept[0]]) if len(kept) else 0.0

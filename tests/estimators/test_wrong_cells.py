@@ -1,0 +1,201 @@
+"""EOSCells: wrong cells, what they should have been, and how sure it is."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+
+from eosparse import EOSCells, EOSDetector
+
+NAMES = list("abcdef")
+
+
+def draw_table(rng, n_rows=800, share=0.02, shift=8.0):
+    X = rng.multivariate_normal(np.arange(6), 0.75 + 0.25 * np.eye(6), n_rows)
+    truth = X.copy()
+    wrong = rng.random(X.shape) < share
+    X[wrong] += shift * rng.choice([-1, 1], wrong.sum())
+    return X, wrong, truth
+
+
+@pytest.fixture(scope="module")
+def table():
+    return draw_table(np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def fitted(table):
+    return EOSCells().fit(pd.DataFrame(table[0], columns=NAMES))
+
+
+def test_wrong_cells_are_found_and_repaired(table, fitted):
+    X, wrong, truth = table
+    found = fitted.is_wrong_cell_
+    assert found[wrong].mean() > 0.97
+    assert (found & ~wrong).sum() <= 0.03 * found.sum()
+    repaired = fitted.transform(pd.DataFrame(X, columns=NAMES))
+    np.testing.assert_array_equal(repaired[~found], X[~found])
+    error = np.sqrt(np.mean((repaired - truth)[wrong & found] ** 2))
+    assert error < 0.7  # the conditional deviation is 0.54, that of a median 1
+    assert fitted.promise_
+    inside = (fitted.expected_low_ < truth) & (truth < fitted.expected_high_)
+    assert inside[~wrong].mean() == pytest.approx(0.95, abs=0.02)
+    assert inside[wrong].mean() == pytest.approx(0.95, abs=0.06)
+    np.testing.assert_allclose(fitted.covariance_, 0.75 + 0.25 * np.eye(6), atol=0.12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_clean_tables_have_uniform_p_values_and_hardly_a_wrong_cell(seed):
+    X, _, _ = draw_table(np.random.default_rng(seed), share=0.0)
+    cells = EOSCells().fit(X)
+    assert cells.is_wrong_cell_.sum() <= 1
+    for level in (0.01, 0.1, 0.5):
+        bound = 5 * np.sqrt(level / X.size)
+        assert (cells.cell_p_values_ < level).mean() == pytest.approx(level, abs=bound)
+    # Nothing is wrong: the covariance is that of all rows, but for their weights.
+    np.testing.assert_allclose(cells.covariance_, np.cov(X.T), atol=0.06)
+
+
+def test_with_many_columns_cells_are_found_where_most_rows_are_spoilt():
+    rng = np.random.default_rng(0)
+    X = rng.multivariate_normal(np.zeros(40), 0.6 + 0.4 * np.eye(40), 600)
+    wrong = rng.random(X.shape) < 0.03
+    X[wrong] = 9.0
+    assert wrong.any(axis=1).mean() > 0.6
+    cells = EOSCells().fit(X)
+    assert cells.is_wrong_cell_[wrong].mean() > 0.99
+    assert (cells.is_wrong_cell_ & ~wrong).sum() <= 0.03 * wrong.sum()
+    np.testing.assert_allclose(cells.location_, 0.0, atol=0.2)
+
+
+def test_rows_that_are_wrong_as_a_whole_are_told_apart():
+    X, _, _ = draw_table(np.random.default_rng(1), share=0.0)
+    X[:30] = np.random.default_rng(2).uniform(-30, 30, (30, 6))
+    X[100, 2] = 40.0
+    cells = EOSCells().fit(X)
+    assert cells.is_wrong_row_[:30].mean() > 0.9
+    assert cells.is_wrong_row_[30:].sum() == 0
+    assert cells.is_outlier_[:30].all()
+    assert cells.is_outlier_[100]
+    assert np.flatnonzero(cells.is_wrong_cell_[100]).tolist() == [2]
+
+
+def test_units_and_the_order_of_rows_change_nothing(table, fitted):
+    X, _, _ = table
+    order = np.random.default_rng(3).permutation(len(X))
+    permuted = EOSCells().fit(X[order])
+    np.testing.assert_array_equal(permuted.is_wrong_cell_, fitted.is_wrong_cell_[order])
+    scaled = EOSCells().fit(X * [1, 1e6, 1e-3, 1, 1, 1] + 7)
+    np.testing.assert_array_equal(scaled.is_wrong_cell_, fitted.is_wrong_cell_)
+    single = EOSCells().fit(X.astype(np.float32))
+    assert (single.is_wrong_cell_ != fitted.is_wrong_cell_).sum() <= 1
+    assert single.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_storages_agree(table, fitted, tmp_path):
+    dask = pytest.importorskip("dask.dataframe")
+    X, _, _ = table
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=100)
+    there = EOSCells().fit(tmp_path / "rows.parquet")
+    np.testing.assert_allclose(there.covariance_, fitted.covariance_, rtol=1e-9)
+    assert there.cell_cut_ == pytest.approx(fitted.cell_cut_)
+    np.testing.assert_array_equal(there.find_wrong(there.judge(frame)), fitted.is_wrong_cell_)
+    with pytest.raises(AttributeError, match="rows in memory"):
+        _ = there.is_wrong_cell_
+    on_cluster = EOSCells().fit(dask.from_pandas(frame, npartitions=3))
+    np.testing.assert_allclose(on_cluster.covariance_, fitted.covariance_, rtol=1e-9)
+
+
+def test_gaps_are_expected_too_and_say_nothing(table):
+    X, wrong, truth = table
+    X = X.copy()
+    gaps = np.random.default_rng(4).random(X.shape) < 0.1
+    X[gaps] = np.nan
+    cells = EOSCells(fill_gaps=True).fit(X)
+    assert not cells.is_wrong_cell_[gaps].any()
+    assert np.isnan(cells.cell_p_values_[gaps]).all()
+    assert cells.is_wrong_cell_[wrong & ~gaps].mean() > 0.95
+    repaired = cells.transform(X)
+    assert np.isfinite(repaired).all()
+    assert np.sqrt(np.mean((repaired - truth)[gaps] ** 2)) < 0.75
+    kept = clone(cells).set_params(fill_gaps=False).fit(X).transform(X)
+    np.testing.assert_array_equal(np.isnan(kept), gaps)
+
+
+def test_skewed_columns_are_judged_and_repaired_in_their_own_units():
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.multivariate_normal(np.zeros(4), 0.8 + 0.2 * np.eye(4), 1500))
+    truth, wrong = X.copy(), rng.random(X.shape) < 0.01
+    X[wrong] *= 100
+    cells = EOSCells().fit(X)
+    assert cells.is_wrong_cell_[wrong].mean() > 0.95
+    assert (cells.is_wrong_cell_ & ~wrong).sum() <= 0.1 * wrong.sum()
+    assert (cells.expected_ > 0).all()
+    ratio = np.log(cells.expected_ / truth)[wrong]
+    assert np.sqrt(np.mean(ratio**2)) < 0.8
+
+
+def make_frame():
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m"], 600)
+    height = rng.normal(np.where(sex == "m", 180, 166), 6)
+    weight = 0.9 * height - 90 + rng.normal(0, 6, 600)
+    frame = pd.DataFrame({"sex": sex, "height": height, "weight": weight})
+    frame["shoe"] = (0.25 * height + rng.normal(0, 0.8, 600)).round().astype(int)
+    frame.loc[3, "height"] = 17.8
+    frame.loc[5, "shoe"] = 420
+    frame.loc[9, ["sex", "height", "weight", "shoe"]] = ["m", 149.0, 45.0, 37]
+    return frame
+
+
+@pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas])
+def test_data_frames_come_back_as_they_were(make):
+    frame = make(make_frame())
+    cells = EOSCells().fit(frame)
+    listed = cells.list_wrong(frame)
+    assert {(cell.row, cell.column) for cell in listed} == {(3, "height"), (5, "shoe"), (9, "sex")}
+    told = {cell.column: cell for cell in listed}
+    assert (told["sex"].value, told["sex"].expected) == ("m", "f")
+    assert 150 < told["height"].low < told["height"].expected < told["height"].high < 200
+    repaired = cells.repair(frame)
+    assert type(repaired) is type(frame)
+    assert repaired["sex"][9] == "f"
+    assert 36 < repaired["shoe"][5] < 50
+    assert repaired["shoe"].dtype == frame["shoe"].dtype
+    assert frame["shoe"][5] == 420  # the original is not touched
+    assert listed.to_frame()["row"].tolist() == [cell.row for cell in listed]
+
+
+def test_few_rows_for_many_columns_are_shrunk():
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(40, 3))
+    X = factors @ rng.normal(size=(3, 60)) + 0.5 * rng.normal(size=(40, 60))
+    X[3, 7] = 60.0
+    cells = EOSCells().fit(X)
+    assert cells.is_wrong_cell_[3, 7]
+    assert cells.is_wrong_cell_.mean() < 0.01
+
+
+def test_a_saved_estimator_says_the_same(fitted, table):
+    again = pickle.loads(pickle.dumps(fitted))
+    frame = pd.DataFrame(table[0], columns=NAMES)
+    np.testing.assert_array_equal(again.judge(frame).p_values, fitted.judge(frame).p_values)
+
+
+def test_without_wrong_cells_it_agrees_with_the_detector():
+    X, _, _ = draw_table(np.random.default_rng(5), share=0.0)
+    rows = EOSDetector(model="gaussian", efficiency=0.99).fit(X)
+    cells = EOSCells().fit(X)
+    np.testing.assert_allclose(cells.location_, rows.location_, atol=0.01)
+    np.testing.assert_allclose(cells.covariance_, rows.covariance_, atol=0.03)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match="no column of numbers"):
+        EOSCells().fit(pd.DataFrame({"a": list("xyzx") * 30, "b": list("uvuv") * 30}))
+    with pytest.raises(ValueError, match="fdr"):
+        EOSCells(fdr=2).fit(np.random.default_rng(0).normal(size=(50, 2)))
