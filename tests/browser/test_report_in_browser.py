@@ -282,3 +282,33 @@ def test_a_screenshot(opened, report, tmp_path):
     folder = Path(os.environ.get("EOSPARSE_SCREENSHOTS", tmp_path))
     page.screenshot(path=folder / "report.png", full_page=True)
     assert (folder / "report.png").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("n_rows", [20, 20_000])
+def test_the_cell_map_shows_where_and_in_which_direction(opened, tmp_path, n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.multivariate_normal(np.zeros(5), 0.7 + 0.3 * np.eye(5), n_rows).round(3)
+    X[7, 2], X[n_rows - 1, 4] = 30.0, -30.0
+    table, report = tmp_path / "t.csv", tmp_path / "cells.html"
+    pd.DataFrame(X, columns=list("abcde")).to_csv(table, index=False)
+    outcome = CliRunner().invoke(app, ["cells", str(table), "--report", str(report)])
+    assert outcome.exit_code == 0, outcome.output
+    watched = opened(report)
+    page = watched.page
+    colours = {
+        name: page.locator(f"#map rect.{name}").first.evaluate("e => getComputedStyle(e).fill")
+        for name in ("above", "below")
+    }
+    assert len(set(colours.values())) == 2
+    drawing = page.locator("#map").bounding_box()
+    for rect in page.locator("#map rect").all():
+        box = rect.bounding_box()
+        assert box["height"] >= 2
+        assert drawing["y"] <= box["y"] <= drawing["y"] + drawing["height"]
+        assert drawing["x"] <= box["x"] <= drawing["x"] + drawing["width"]
+    above, below = (
+        page.locator(f"#map rect.{name}").first.bounding_box() for name in ("above", "below")
+    )
+    assert (above["x"], above["y"]) < (below["x"], below["y"])
+    assert page.locator("#cells tbody tr").count() >= 2
+    assert watched.is_quiet()

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from eosparse import __version__
+from eosparse.cli.cells import cells
 from eosparse.cli.compare import compare
 from eosparse.cli.demo import demo
 from eosparse.cli.detect import detect
@@ -14,7 +15,7 @@ from eosparse.cli.labels import labels
 from eosparse.cli.reproduce import reproduce
 from eosparse.cli.score import score
 
-_COMMANDS = (detect, labels, score, demo, reproduce, compare)
+_COMMANDS = (detect, cells, labels, score, demo, reproduce, compare)
 
 app = typer.Typer(
     name="eosparse",

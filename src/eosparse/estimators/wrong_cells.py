@@ -39,6 +39,11 @@ class WrongCell:
     high: float
     p_value: float
 
+    @property
+    def is_above(self) -> bool:
+        """Whether a number lies above what is expected."""
+        return not isinstance(self.value, str) and self.value > float(self.expected)
+
 
 @dataclass(frozen=True)
 class WrongCells(Sequence[WrongCell]):

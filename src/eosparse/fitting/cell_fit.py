@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from scipy.special import chdtrc, expit, ndtr, ndtri
@@ -91,6 +92,8 @@ class CellFit:
         What the columns hold.
     spreads : array
         Of the standardised residuals of each coordinate; about one.
+    lows, highs : array
+        The smallest and largest cell of each coordinate that belongs: nothing else is expected.
     levels : LevelCells
         What the numbers of a row say about its levels.
     """
@@ -99,14 +102,14 @@ class CellFit:
     view: TableView
     columns: tuple[ColumnKind, ...]
     spreads: FloatArray
+    lows: FloatArray
+    highs: FloatArray
     levels: LevelCells
 
     @property
     def model(self) -> CellModel:
         """The error model."""
-        model = self.fit.model
-        assert isinstance(model, CellModel)
-        return model
+        return cast(CellModel, self.fit.model)
 
     @property
     def theta(self) -> Normal:
@@ -159,7 +162,8 @@ class CellFit:
     def _to_units(self, z: FloatArray, values: FloatArray) -> FloatArray:
         """Return coordinates in the units of the columns."""
         found = np.full(values.shape, np.nan)
-        found[:, self.view.places] = self.view.restore(z, values)
+        own = self.view.restore(z, values)
+        found[:, self.view.places] = np.clip(own, self.lows, self.highs)
         return found
 
     def _judge_rows(self, z: FloatArray) -> FloatArray:
@@ -219,8 +223,11 @@ def _bend(lines: CellFit, table: Table, sample: Sample, options: FitOptions, fdr
 def _calibrate(
     fit: Fit[Normal], view: TableView, columns: tuple[ColumnKind, ...], sample: Sample
 ) -> CellFit:
-    found = CellFit(fit, view, columns, np.ones(len(view.places)), LevelCells(()))
-    return replace(found, spreads=_find_spreads(found, view(sample.values), sample.mass))
+    cells = cast(CellModel, fit.model).choose(view(sample.values), fit.result.theta)
+    kept = np.where(cells.kept, sample.values[:, view.places], np.nan)
+    lows, highs = np.nanmin(kept, axis=0), np.nanmax(kept, axis=0)
+    spreads = _find_spreads(cells, sample.mass)
+    return CellFit(fit, view, columns, spreads, lows, highs, LevelCells(()))
 
 
 def check_verdict(
@@ -244,9 +251,7 @@ def _learn_margins(
     view = learn_view(sample.values, sample.mass, columns, bends=True, left_out=_TAILS_LEFT_OUT)
     for _ in range(_TURNS if len(view.places) else 0):
         fit = fit_model(rows, CellModel(), options, seen_as=view)
-        model = fit.model
-        assert isinstance(model, CellModel)
-        kept = model.choose(view(sample.values), fit.result.theta).kept
+        kept = cast(CellModel, fit.model).choose(view(sample.values), fit.result.theta).kept
         believed = np.array(sample.values, dtype=np.float64)
         believed[:, view.places] = np.where(kept, believed[:, view.places], np.nan)
         view = learn_view(believed, sample.mass, columns, bends=True)
@@ -255,13 +260,11 @@ def _learn_margins(
     return view
 
 
-def _find_spreads(found: CellFit, z: FloatArray, mass: FloatArray) -> FloatArray:
+def _find_spreads(cells: RowCells, mass: FloatArray) -> FloatArray:
     """Return the spread of standardised residuals, from the middle of each column."""
-    cells: RowCells = found.model.choose(z, found.fit.result.theta)
     sizes = np.abs(cells.residuals) / np.sqrt(cells.variances)
-    spreads = np.ones(z.shape[1])
+    spreads = np.ones(sizes.shape[1])
     for j, column in enumerate(sizes.T):
         kept = cells.kept[:, j]
-        if kept.any():
-            spreads[j] = float(weighted_quantiles(column[kept], mass[kept], (0.5,))[0]) / _MEDIAN
+        spreads[j] = float(weighted_quantiles(column[kept], mass[kept], (0.5,))[0]) / _MEDIAN
     return np.where(spreads > 0, spreads, 1.0)

@@ -92,7 +92,7 @@ def _find_doubtful(fit: CellFit, values: FloatArray) -> BoolArray:
     z = fit.view(values)
     cells = fit.model.choose(z, fit.fit.result.theta)
     is_far = chdtrc(np.maximum(cells.kept.sum(axis=1), 1), cells.distances) < _DOUBTFUL
-    return is_far | (~cells.kept & ~np.isnan(z)).any(axis=1)
+    return np.asarray(is_far | (~cells.kept & ~np.isnan(z)).any(axis=1))
 
 
 def _compare_levels(

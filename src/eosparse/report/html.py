@@ -120,7 +120,7 @@ def _render(
     from markupsafe import Markup
 
     environment = Environment(
-        loader=FunctionLoader(_read_resource), autoescape=True, undefined=StrictUndefined
+        loader=FunctionLoader(read_resource), autoescape=True, undefined=StrictUndefined
     )
     columns = _choose_columns(summary)
     listed: list[FlaggedRow | FlaggedLabel] = [*summary.flagged[:_MAX_LISTED]]
@@ -133,7 +133,7 @@ def _render(
         **extra_data,
         **_embed_cells(frame, summary, columns, listed, embed),
     }
-    script = _read_resource("report.js")
+    script = read_resource("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.get_template(template).render(
         title=title,
@@ -146,7 +146,7 @@ def _render(
         table_text=_format_table(summary),
         embedded_text=_EMBEDDED[embed],
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        css=Markup(_read_resource("report.css")),
+        css=Markup(read_resource("report.css")),
         js=Markup(script),
         script_hash=f"sha256-{digest}",
         data=Markup(render_inert_json(data)),
@@ -154,7 +154,8 @@ def _render(
     )
 
 
-def _read_resource(name: str) -> str:
+def read_resource(name: str) -> str:
+    """Return a template, style sheet or script."""
     return (files("eosparse.report") / "templates" / name).read_text(encoding="utf-8")
 
 

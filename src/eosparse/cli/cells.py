@@ -1,0 +1,149 @@
+"""``eosparse cells``: find wrong cells, and repair a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eosparse.cli import table_options as options
+from eosparse.cli.progress import StatusLine
+
+if TYPE_CHECKING:
+    from eosparse.tables.cell_audit import CellSummary
+
+RepairedOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write the table with wrong cells replaced to a file."),
+]
+ChangesOption = Annotated[
+    Path | None, typer.Option("--changes", help="Write the list of wrong cells to a file.")
+]
+FdrOption = Annotated[
+    float,
+    typer.Option(min=0.0, max=1.0, help="Expected share of right cells among those flagged."),
+]
+FillOption = Annotated[
+    bool, typer.Option("--fill-gaps", help="Put expected values into gaps of --output too.")
+]
+TopOption = Annotated[int, typer.Option("--top", min=0, help="Number of cells to print.")]
+
+
+def cells(
+    table: options.Source,
+    columns: options.ColumnsOption = None,
+    ignore: options.IgnoreOption = None,
+    identifier: options.IdOption = None,
+    kind: options.KindOption = None,
+    fdr: FdrOption = 0.01,
+    output: RepairedOption = None,
+    changes: ChangesOption = None,
+    fill_gaps: FillOption = False,
+    report: options.ReportOption = None,
+    as_json: options.JsonOption = False,
+    top: TopOption = 20,
+    force: options.ForceOption = False,
+) -> None:
+    """Find wrong cells in a table, with the values that are expected instead.
+
+    The table itself is not changed: --output writes a repaired copy, --changes a list.
+    """
+    kinds = options.split_kinds(kind)
+    selection = options.TableSelection(table, columns, ignore, identifier, kinds=kinds)
+    files = options.OutputFiles(output, report, changes, force)
+    with options.handle_errors() as notes, StatusLine() as status:
+        _check_files(files, table)
+        summary = _audit(selection, files, status, kinds, fdr=fdr, fill_gaps=fill_gaps)
+    _print_cells(summary, notes, files.paths, as_json=as_json, top=top)
+
+
+def _check_files(files: options.OutputFiles, table: str) -> None:
+    from eosparse.rows.formats import find_format
+    from eosparse.tables import TableError
+
+    files.check()
+    paths = [path.resolve() for path in files.paths]
+    if len(set(paths)) < len(paths):
+        raise TableError("--output, --changes and --report must be different files.")
+    if Path(table).resolve() in paths:
+        raise TableError(f"{table} is the table itself, which is not changed. Name another file.")
+    if files.model is not None:
+        find_format(files.model)
+
+
+def _audit(
+    selection: options.TableSelection,
+    files: options.OutputFiles,
+    status: StatusLine,
+    kinds: dict[str, str],
+    *,
+    fdr: float,
+    fill_gaps: bool,
+) -> CellSummary:
+    from eosparse import EOSCells
+    from eosparse.tables import TableError, take_cells, write_table
+    from eosparse.tables.cell_audit import CellAudit, list_changes
+
+    if selection.is_streamed:
+        raise TableError(
+            "eosparse cells reads tables into memory. For larger ones, fit EOSCells to the file "
+            "in Python, and judge the rows of interest."
+        )
+    status.show("Reading the table")
+    source, columns = selection.read()
+    taken = take_cells(source.frame, columns, missing="keep")
+    status.show(f"Comparing {len(taken.frame):,} rows, {len(taken.names):,} columns")
+    audit = CellAudit.fit(source, columns, taken, EOSCells(fdr, kinds=kinds, fill_gaps=fill_gaps))
+    summary = audit.summarise()
+    if files.output is not None:
+        status.show(f"Writing {files.output.name}")
+        files.write_output(audit.repair(), source)
+    if files.model is not None:
+        marks = {"separator": source.separator, "decimal": source.decimal}
+        write_table(list_changes(summary), files.model, **marks, force=files.force)
+    if files.report is not None:
+        from eosparse.report.cell_html import write_cell_report
+
+        write_cell_report(summary, files.report)
+    return summary
+
+
+def _print_cells(
+    summary: CellSummary, notes: list[str], written: list[Path], *, as_json: bool, top: int
+) -> None:
+    from eosparse.report.json import render_json
+
+    if as_json:
+        typer.echo(render_json(summary, indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from eosparse.report.cell_text import (
+        format_cells_details,
+        format_cells_headline,
+        tabulate_cells,
+    )
+
+    console = Console(highlight=False)  # everything is Text: brackets in a cell are not markup
+    console.print(Text(format_cells_headline(summary), style="bold"))
+    for line in format_cells_details(summary):
+        console.print(Text(line))
+    for note in (*summary.notes, *notes):
+        console.print(Text(f"Note: {note}", style="yellow"))
+    shown = summary.cells[:top]
+    if shown:
+        listing, lines = Table(box=None, pad_edge=False), tabulate_cells(shown)
+        for name in lines:
+            is_number = name in ("row", "p-value", "value", "expected")
+            listing.add_column(name, justify="right" if is_number else "left", overflow="fold")
+        for values in zip(*lines.values(), strict=True):
+            listing.add_row(*map(Text, values))
+        console.print(listing)
+        console.print(Text("Rows are counted from 1.", style="dim"))
+    if summary.n_wrong > top:
+        console.print(Text(f"… and {summary.n_wrong - top:,} more: use --top or --changes."))
+    for path in written:
+        console.print(Text(f"Wrote {path}"))
