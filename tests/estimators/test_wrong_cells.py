@@ -170,6 +170,26 @@ def test_data_frames_come_back_as_they_were(make):
     assert listed.to_frame()["row"].tolist() == [cell.row for cell in listed]
 
 
+def test_a_group_in_a_column_is_no_heap_of_wrong_cells():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4))
+    X[rng.random(500) < 0.4, 3] += 40
+    cells = EOSCells().fit(X)
+    assert not cells.promise_
+    assert "'x3'" in cells.promise_.reason
+    assert cells.is_wrong_cell_.sum() <= 2
+
+
+@pytest.mark.parametrize("law", ["t", "gamma"])
+def test_cells_of_another_law_are_hardly_flagged_and_nothing_is_promised(law):
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(3, (800, 5)) if law == "t" else rng.gamma(0.7, size=(800, 5))
+    X[:, 1:] += X[:, :-1]
+    cells = EOSCells().fit(X)
+    assert cells.is_wrong_cell_.mean() < 0.005
+    assert not (cells.promise_ and cells.is_wrong_cell_.sum() > 2)
+
+
 def test_few_rows_for_many_columns_are_shrunk():
     rng = np.random.default_rng(0)
     factors = rng.normal(size=(40, 3))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eosparse.core import FloatArray
+from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.fitting.cell_fit import CellFit, CellVerdict, check_verdict
 from eosparse.inference import Promise, TailCheck, count_rejections
 from eosparse.rows import Table
@@ -25,8 +25,9 @@ _ALLOWANCE = 1.15
 _SAFETY = 3.0
 # With more wrong cells than this share, rows have several, and good ones are blamed more often.
 _MANY = 0.03
-# A column with more wrong cells than this share may hold several groups.
-_MANY_OF_COLUMN = 0.1
+# A column with more wrong cells than this share may hold several groups; with more than that one, no
+# cell of it is called wrong.
+_MANY_OF_COLUMN, _MOST_OF_COLUMN = 0.1, 0.25
 # Of the wrong cells, so many just beyond the others are a tail; fewer are chance.
 _TAIL, _FEW_NEAR = 0.4, 5
 
@@ -38,11 +39,14 @@ class CellCut:
     p_value: float
     rival: float
     promise: Promise
+    groups: IntArray  # columns of which so many cells lie apart that none is called wrong
 
-    def find_wrong(self, verdict: CellVerdict) -> np.ndarray:
+    def find_wrong(self, verdict: CellVerdict) -> BoolArray:
         """Return which cells of numbers are wrong."""
         with np.errstate(invalid="ignore"):  # gaps
-            return (verdict.p_values <= self.p_value) & (verdict.rivals <= self.rival)
+            is_wrong = (verdict.p_values <= self.p_value) & (verdict.rivals <= self.rival)
+        is_wrong[:, self.groups] = False
+        return np.asarray(is_wrong)
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,27 @@ class _Flags:
 
 
 def find_cell_cut(fit: CellFit, table: Table, fdr: float) -> CellCut:
-    """Return the cut over all cells of numbers."""
+    """Return the cut over all cells of numbers.
+
+    Where the tail of the p-values is too heavy, logarithms beyond it are taken as too large by the
+    factor by which they are in it, and fewer cells are flagged.
+    """
+    names = [fit.columns[int(place)].name for place in fit.view.places]
+    bins = _count(table, lambda values: fit.judge(values).p_values[:, fit.view.places])
+    level = _find_level(bins, fdr)
+    flags = _count_flags(fit, table, level)
+    promise = _decide(flags, names)
+    if not promise and flags.check.excess > 1.0:
+        heavier = flags.check.logs / max(flags.check.tail, 1.0)
+        level = _find_level(bins, fdr, power=max(heavier, 1.0))
+        flags = _count_flags(fit, table, level)
+    groups = fit.view.places[flags.columns > _MOST_OF_COLUMN * flags.mass]
+    return CellCut(level, _find_rival_cut(flags.rivals, fdr / _SAFETY), promise, groups)
+
+
+def _count_flags(fit: CellFit, table: Table, level: float) -> _Flags:
+    """Count the cells with p-values up to a level, in one pass."""
     places = fit.view.places
-    level = _find_level(table, lambda values: fit.judge(values).p_values[:, places], fdr)
 
     def count(values: FloatArray, prior: FloatArray | None) -> _Flags:
         verdict, mass = fit.judge(values), np.ones(len(values)) if prior is None else prior
@@ -77,14 +99,12 @@ def find_cell_cut(fit: CellFit, table: Table, fdr: float) -> CellCut:
         check = check_verdict(fit, verdict, mass, level)
         return _Flags(rivals, mass @ flagged, float(mass.sum()), check)
 
-    flags = table.fold(count)
-    promise = _decide(flags, [fit.columns[int(place)].name for place in places])
-    return CellCut(level, _find_rival_cut(flags.rivals, fdr / _SAFETY), promise)
+    return table.fold(count)
 
 
 def find_row_cut(fit: CellFit, table: Table, fdr: float) -> float:
     """Return the p-value up to which rows do not belong as they are."""
-    return _find_level(table, lambda values: fit.judge(values).row_p_values[:, None], fdr)
+    return _find_level(_count(table, lambda values: fit.judge(values).row_p_values[:, None]), fdr)
 
 
 def _decide(flags: _Flags, names: list[str]) -> Promise:
@@ -106,8 +126,8 @@ def _decide(flags: _Flags, names: list[str]) -> Promise:
     return Promise(True, "the p-values of the cells that belong are as the law says")
 
 
-def _find_level(table: Table, judge: Callable[[FloatArray], FloatArray], fdr: float) -> float:
-    """Return the p-value of the last rejection of Benjamini-Hochberg; 0 if there is none."""
+def _count(table: Table, judge: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Count p-values by their logarithms, in one pass."""
 
     def count(values: FloatArray, prior: FloatArray | None) -> FloatArray:
         p_values = judge(values)
@@ -115,15 +135,21 @@ def _find_level(table: Table, judge: Callable[[FloatArray], FloatArray], fdr: fl
         there = ~np.isnan(p_values)
         return _bin(p_values[there], np.broadcast_to(mass[:, None], p_values.shape)[there])
 
-    bins = table.fold(count)
+    return table.fold(count)
+
+
+def _find_level(bins: FloatArray, fdr: float, power: float = 1.0) -> float:
+    """Return the last rejection of Benjamini-Hochberg on p^(1/power); 0 if there is none."""
     beyond = np.append(np.cumsum(bins[::-1])[::-1], 0.0)  # with p-values up to 10^(-k/_STEPS)
     total, rate = float(bins.sum()), fdr / _ALLOWANCE
 
     def count_up_to(levels: FloatArray) -> FloatArray:
-        places = np.ceil(-_STEPS * np.log10(np.maximum(levels, 10.0**-_SMALLEST)) - 1e-9)
+        logs = power * np.log10(np.maximum(levels, 10.0**-_SMALLEST))
+        places = np.ceil(-_STEPS * logs - 1e-9)
         return np.asarray(beyond[np.clip(places, 0, len(bins)).astype(np.int64)])
 
-    return rate * count_rejections(count_up_to, total, rate) / total if total > 0 else 0.0
+    n_rejected = count_rejections(count_up_to, total, rate) if total > 0 else 0.0
+    return float((rate * n_rejected / total) ** power) if n_rejected > 0 else 0.0
 
 
 def _bin(chances: FloatArray, masses: FloatArray) -> FloatArray:
