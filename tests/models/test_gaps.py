@@ -227,6 +227,16 @@ def test_relations_between_columns_survive_gaps():
     assert np.flatnonzero(detector.is_outlier_).tolist() == [0, 1, 2, 3, 4]
 
 
+def test_columns_of_which_most_values_are_equal_have_a_spread():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=300), 5 + 1e-16 * rng.normal(size=300)])
+    X[:30, 1] = rng.normal(size=30)
+    X[::7, 0] = np.nan
+    law = guess_law(X, np.ones(300))
+    assert law.covariance[1, 1] > 0.1
+    assert np.isfinite(fill_rows(law, X).distances).all()
+
+
 def test_draws_scatter_like_the_law_and_keep_what_is_there():
     X, complete = draw_rows(np.random.default_rng(0), 5000, 4, 0.25)
     drawn = draw_gaps(guess_law(X, np.ones(5000)), X)

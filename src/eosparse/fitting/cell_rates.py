@@ -25,7 +25,7 @@ _ALLOWANCE = 1.15
 _SAFETY = 3.0
 # With more wrong cells than this share, rows have several, and good ones are blamed more often.
 _MANY = 0.03
-# A column with more wrong cells than this share may hold several groups; with more than that one, no
+# A column with more wrong cells than this share may hold several groups; with more than that, no
 # cell of it is called wrong.
 _MANY_OF_COLUMN, _MOST_OF_COLUMN = 0.1, 0.25
 # Of the wrong cells, so many just beyond the others are a tail; fewer are chance.

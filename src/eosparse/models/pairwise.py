@@ -21,6 +21,8 @@ from eosparse.models.normal import Normal
 _SHRINKAGE = 0.05
 # Values count as they are up to so many deviations, and farther out less and less, up to so many.
 _STRAIGHT, _NO_SAY = 1.5, 4.0
+# A spread below this part of the farthest value is none.
+_TIED = 1e-6
 # The smallest eigenvalue of the correlation.
 _LEAST = 0.01
 
@@ -73,6 +75,11 @@ def _guess(values: FloatArray, mass: FloatArray, score: _Score) -> Normal:
         if is_there.any():
             found = score(np.asarray(column[is_there], dtype=np.float64), mass[is_there])
             location[j], deviation[j], scores[is_there, j] = found
+            away = column[is_there] - location[j]
+            if (
+                deviation[j] <= _TIED * np.abs(away).max()
+            ):  # most values are equal, but for rounding
+                deviation[j] = float(np.sqrt(np.average(away**2, weights=mass[is_there])))
             scores[is_there, j] -= np.average(scores[is_there, j], weights=mass[is_there])
     deviation = np.where(deviation > 0, deviation, 1.0)
     return Normal(location, _correlate(scores, mass) * np.outer(deviation, deviation))
