@@ -29,7 +29,10 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
     def _judge_training(self, fit: Fit[Any], table: Table, rule: Rule) -> None:
         """Find the law of the distances and the cut-off; keep what is needed to judge any row."""
         distances = table.map(fit.measure)
-        self._keep_judge(find_judge(fit, distances, rule), distances, table)
+        judge = find_judge(fit, distances, rule)
+        if table.has_gaps:  # they are judged by other distances than those of the fit
+            judge = judge.spread_weight(distances)
+        self._keep_judge(judge, distances, table)
 
     def _keep_judge(self, judge: Judge, distances: Table, table: Table) -> None:
         """Keep what is needed to judge any row."""

@@ -129,7 +129,8 @@ def fit_model(
     coordinates = _scale_columns(sample) if is_scaled else seen_as
     view = coordinates or model.view
     seen = sample.look_through(view, None if seen_as is None else seen_as.places)
-    law, share = None, float(np.isnan(seen.values).mean())
+    is_missing = np.isnan(seen.values).mean(axis=1)
+    law, share = None, float(np.average(is_missing, weights=seen.mass))
     if has_gaps(seen.values) or (seen.table.has_gaps and model.takes_gaps):
         law = guess_law(seen.values, seen.mass)
         seen = _close_gaps(seen, law)

@@ -46,10 +46,18 @@ def find_groups_beyond(judge: Judge, sample: Sample, columns: Columns) -> tuple[
         if share * total < FEWEST or share < LEAST_SHARE:
             continue
         left &= ~beyond  # a row is in one group
-        centre = np.nanmedian(sample.values[beyond], axis=0)
+        centre = _find_centre(sample.values[beyond])
         n_rows = round(share * sample.table.mass)
         groups.append(Group(n_rows, share, centre, (columns[place].name,)))
     return tuple(sorted(groups, key=lambda group: -group.share))
+
+
+def _find_centre(rows: FloatArray) -> FloatArray:
+    """Return the median of each column; NaN if no row has a value."""
+    there = ~np.isnan(rows).all(axis=0)
+    centre = np.full(rows.shape[1], np.nan)
+    centre[there] = np.nanmedian(rows[:, there], axis=0)
+    return centre
 
 
 def _describe(
@@ -59,7 +67,7 @@ def _describe(
     return Group(
         n_rows=round(share * n_rows),
         share=share,
-        centre=np.nanmedian(rows, axis=0),
+        centre=_find_centre(rows),
         columns=_name_columns(typical, columns),
     )
 

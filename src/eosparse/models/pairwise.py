@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from eosparse.core import FloatArray, centre_and_spread, weighted_quantiles
 from eosparse.models.gaps import fill_rows
@@ -88,7 +87,10 @@ def _guess(values: FloatArray, mass: FloatArray, score: _Score) -> Normal:
 def _rank(values: FloatArray, mass: FloatArray) -> tuple[float, float, FloatArray]:
     """Return middle, spread and normal scores by ranks."""
     middle, spread = centre_and_spread(values[:, None], mass)
-    return middle[0], spread[0], ndtri((rankdata(values) - 0.5) / len(values))
+    _, places = np.unique(values, return_inverse=True)
+    masses = np.bincount(places.ravel(), mass)
+    ranks = (np.cumsum(masses) - masses / 2) / masses.sum()
+    return middle[0], spread[0], ndtri(ranks[places.ravel()])
 
 
 def _draw_back(values: FloatArray, mass: FloatArray) -> tuple[float, float, FloatArray]:
@@ -118,21 +120,36 @@ def _correlate(scores: FloatArray, mass: FloatArray) -> FloatArray:
 
 
 def draw_gaps(law: Normal, values: FloatArray) -> FloatArray:
-    """Return rows whose gaps are drawn from what the law says of them, always the same draw.
+    """Return rows whose gaps are drawn from what the law says of them.
 
-    Expected values alone would scatter too little.
+    Expected values alone would scatter too little. The draw of a row follows from its own values,
+    so that it is the same wherever the row stands, and for each copy of it.
 
     Examples
     --------
     >>> import numpy as np
     >>> from eosparse.models import Normal
-    >>> rows = np.full((1000, 1), np.nan)
-    >>> bool(0.9 < draw_gaps(Normal(np.zeros(1), np.eye(1)), rows).std() < 1.1)
+    >>> rows = np.column_stack([np.random.default_rng(0).normal(size=1000), np.full(1000, np.nan)])
+    >>> bool(0.9 < draw_gaps(Normal(np.zeros(2), np.eye(2)), rows)[:, 1].std() < 1.1)
     True
     """
     unit = np.sqrt(np.diag(law.covariance))  # of any size
     scaled = Normal(np.zeros(len(unit)), law.covariance / np.outer(unit, unit))
-    drawn = np.random.RandomState(0).standard_normal(values.shape) @ scaled.factor.T
+    z = (values - law.location) / unit
+    drawn = _scatter(z) @ scaled.factor.T
     # A row of the law, moved by what is expected of the difference between it and the row.
-    filled = fill_rows(scaled, (values - law.location) / unit - drawn).centred + drawn
+    filled = fill_rows(scaled, z - drawn).centred + drawn
     return np.where(np.isnan(values), law.location + unit * filled, values)
+
+
+def _scatter(z: FloatArray) -> FloatArray:
+    """Return normal numbers that follow from the values of a row, but look like chance."""
+    places = np.arange(1, z.shape[1] + 1)
+    signs = np.clip(np.nan_to_num(z), -_FARTHEST, _FARTHEST) + np.isnan(z)
+    keys = signs @ (_MIXING * (1 + places * _GOLDEN % 1))
+    parts = (keys[:, None] * (1 + places * np.sqrt(2) % 1) + places * _GOLDEN) % 1
+    return np.asarray(ndtri(np.clip(parts, 1e-6, 1 - 1e-6)))
+
+
+# Digits of the values beyond those that tell rows apart, mixed up.
+_MIXING, _GOLDEN, _FARTHEST = 997.0, (5**0.5 - 1) / 2, 1e3
