@@ -25,6 +25,7 @@ EVERYWHERE = [README, DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"
 RUN_HERE = {
     "eosparse detect people.csv --report report.html",
     "eosparse labels people.csv --missing impute --target diagnosis",
+    "eosparse cells people.csv --output repaired.csv",
     "eosparse detect - --json",
     "eosparse detect panel.csv --output judged.csv --force",
 }
