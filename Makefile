@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test test-browser lint types imports pytest oldest hooks docs bench-detector bench-labels bench-speed bench-tables bench-tables-real bench-models figures fuzz-tables reproduce clean
+.PHONY: demo test test-browser lint types imports pytest oldest hooks docs bench-detector bench-labels bench-speed bench-tables bench-tables-real bench-cells bench-models figures fuzz-tables reproduce clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -80,6 +80,9 @@ bench-tables: $(STAMPS)/bench
 # Real tables and planted mistakes, in the folder EOSPARSE_DATA; half an hour on one core.
 bench-tables-real: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.real_tables
+
+bench-cells: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.cells
 
 bench-models: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.models

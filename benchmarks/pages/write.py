@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from benchmarks.pages import detector, labels, models, readme, real_tables, speed, tables
+from benchmarks.pages import cells, detector, labels, models, readme, real_tables, speed, tables
 from benchmarks.pages.markdown import join_parts
 from benchmarks.pages.source import Show, Source
 from eosparse.rows.whole_file import write_text
@@ -23,6 +23,7 @@ SHOWN: dict[str, Show] = (
     | labels.SHOWN
     | tables.SHOWN
     | real_tables.SHOWN
+    | cells.SHOWN
     | readme.SHOWN
 )
 BLOCK = re.compile(r"<!-- (?P<kind>figure|number): (?P<name>\w+) -->.*?<!-- end -->", re.S)

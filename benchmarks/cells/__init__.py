@@ -1,0 +1,1 @@
+"""Figures of wrong cells and gaps."""
