@@ -200,6 +200,28 @@ def test_few_rows_for_many_columns_are_shrunk():
     assert cells.is_wrong_cell_.mean() < 0.01
 
 
+@pytest.mark.parametrize("bend", [False, True])
+def test_the_detector_says_which_cells_would_make_a_row_belong(table, bend):
+    X, wrong, truth = table
+    X = np.exp(X / 2) if bend else X
+    detector = EOSDetector().fit(X)
+    assert detector.rung_ == ("margins" if bend else "gaussian")
+    rows = np.flatnonzero(detector.is_outlier_)
+    found = {(int(rows[cell.row]), int(cell.column[1:])) for cell in detector.corrections(X[rows])}
+    expected = {(i, j) for i, j in np.argwhere(wrong).tolist() if i in set(rows)}
+    assert len(found & expected) >= 0.9 * len(expected)
+    assert len(found - expected) <= 0.1 * len(found)
+    for cell in detector.corrections(X[rows]):
+        told = truth[rows[cell.row], int(cell.column[1:])]
+        assert abs(np.log(cell.expected) * 2 - told if bend else cell.expected - told) < 4
+
+
+def test_corrections_need_one_gaussian():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    with pytest.raises(ValueError, match="Use EOSCells"):
+        EOSDetector(model="clusters").fit(X).corrections(X)
+
+
 def test_a_saved_estimator_says_the_same(fitted, table):
     again = pickle.loads(pickle.dumps(fitted))
     frame = pd.DataFrame(table[0], columns=NAMES)

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from eosparse.core import Callback, FloatArray, Status
+from eosparse.estimators.corrections import Corrections
 from eosparse.estimators.scores_on_disk import ScoresOnDisk
 from eosparse.fitting.alpha_path import AlphaPath, follow_path
 from eosparse.fitting.engine import takes_gaps
@@ -26,7 +27,7 @@ from eosparse.inference import Explanation
 from eosparse.rows import STORAGES, Table, TableView
 
 
-class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOnDisk):  # type: ignore[misc]  # sklearn has no types
+class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, Corrections, ScoresOnDisk):  # type: ignore[misc]  # sklearn has no types
     r"""Find the outliers of a table: rows that do not belong to its bulk.
 
     Entropic Outlier Sparsification minimises
@@ -142,10 +143,8 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, ScoresOn
         ``decision_function = score_samples - offset_``.
     objective_, objective_history_
         The objective at the solution, and after each accepted pass, never rising.
-    n_iter_, status_
-        Number of passes over the rows, and how the alternation ended.
-    effective_sample_size_ : float
-        Kish's effective number of rows, ``1 / Σ w²``.
+    n_iter_, status_, effective_sample_size_
+        Passes over the rows, how the alternation ended, and Kish's ``1 / Σ w²``.
     n_features_in_, feature_names_in_
         Number of columns, and their names, if the input has names that are all strings.
 

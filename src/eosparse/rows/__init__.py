@@ -17,7 +17,7 @@ from eosparse.rows.frames import accepts as has_more_than_numbers
 from eosparse.rows.kinds import ColumnKind, Kind, check_kinds, recognise_kinds
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
 from eosparse.rows.levels import LevelEffects, learn_effects
-from eosparse.rows.margins import Margin, Margins, fit_margins
+from eosparse.rows.margins import Margin, Margins, fit_margins, identity_margins
 from eosparse.rows.memory import MemoryRows
 from eosparse.rows.parallel import fit_threads, map_parallel, single_threaded_blas
 from eosparse.rows.ranges import ColumnRanges, find_ranges
@@ -60,6 +60,7 @@ __all__ = [
     "fit_threads",
     "group_by_class",
     "has_more_than_numbers",
+    "identity_margins",
     "is_frame",
     "learn_effects",
     "learn_view",

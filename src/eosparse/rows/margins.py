@@ -245,6 +245,19 @@ class Margins:
         return float(np.mean([margin.misfit for margin in self.columns]))
 
 
+def identity_margins(n_columns: int) -> Margins:
+    """Return margins that leave columns as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> identity_margins(2)(np.array([[1.0, -3.0]])).tolist()
+    [[1.0, -3.0]]
+    """
+    line = Margin(Line(), (0.0, 0.0), 1.0, 0.0, 1.0, 0.0, 1.0)
+    return Margins((line,) * n_columns)
+
+
 def fit_margins(
     values: FloatArray,
     mass: FloatArray,
