@@ -79,6 +79,36 @@ class CellVerdict:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """Cells and what is expected of them, in the coordinates of the model.
+
+    Attributes
+    ----------
+    codes : array
+        The rows, with the levels that they probably have.
+    chances : dict
+        By column of levels, the chance of those that they were given.
+    z : array
+        Their coordinates.
+    cells : RowCells
+        Which cells are kept, and how far all lie from what is expected.
+    deviations : array
+        Standard deviations of that.
+    """
+
+    codes: FloatArray
+    chances: dict[int, FloatArray]
+    z: FloatArray
+    cells: RowCells
+    deviations: FloatArray
+
+    @property
+    def p_values(self) -> FloatArray:
+        """Chance that a cell that belongs lies as far out; NaN for gaps."""
+        return np.asarray(2 * ndtr(-np.abs(self.cells.residuals / self.deviations)))
+
+
+@dataclass(frozen=True)
 class CellFit:
     """A fitted `CellModel`, with everything needed to judge the cells of any row.
 
@@ -118,33 +148,40 @@ class CellFit:
         shrunk = 1 - self.model.coupling(self.fit.result.alpha)
         return Normal(raw.location, raw.covariance / shrunk)
 
-    def judge(self, values: FloatArray) -> CellVerdict:
-        """Judge the cells of rows."""
-        codes, level_chances = self.levels.judge(self, values)
+    def compare(self, values: FloatArray) -> Compared:
+        """Compare the cells of rows with what is expected of them."""
+        codes, chances = self.levels.judge(self, values)
         z = self.view(codes)
         cells = self.model.choose(z, self.fit.result.theta)
-        deviations = np.sqrt(cells.variances) * self.spreads
-        expected = np.where(
-            np.isnan(z), self.fit.result.theta.location + cells.filled, z - cells.residuals
-        )
-        reach = float(ndtri(0.5 + _INTERVAL / 2))
+        return Compared(codes, chances, z, cells, np.sqrt(cells.variances) * self.spreads)
+
+    def find_rivals(self, compared: Compared) -> FloatArray:
+        """Return the chance of each coordinate that another cell of the row is wrong instead."""
+        assert self.model.costs is not None
+        theta = self.fit.result.theta
+        return find_rivals(theta, compared.z, compared.cells, self.model.costs)
+
+    def judge(self, values: FloatArray) -> CellVerdict:
+        """Judge the cells of rows."""
+        compared = self.compare(values)
+        cells, z, reach = compared.cells, compared.z, float(ndtri(0.5 + _INTERVAL / 2))
+        at_gaps = self.fit.result.theta.location + cells.filled
+        expected = np.where(np.isnan(z), at_gaps, z - cells.residuals)
         own, low, high = (
-            self._to_units(expected + k * deviations, codes) for k in (0.0, -reach, reach)
+            self._to_units(expected + k * compared.deviations, compared.codes)
+            for k in (0.0, -reach, reach)
         )
         assert self.model.costs is not None
         there, places = ~np.isnan(values), self.view.places
         weights, p_values = np.ones(values.shape), np.full(values.shape, np.nan)
+        rivals, kept = np.zeros(values.shape), there.copy()
         weights[:, places] = np.where(there[:, places], expit(self.model.costs - cells.errors), 1.0)
-        chances = 2 * ndtr(-np.abs(cells.residuals / deviations))
-        p_values[:, places] = chances
-        kept = there.copy()
-        kept[:, places] = cells.kept
+        p_values[:, places], kept[:, places] = compared.p_values, cells.kept
+        rivals[:, places] = self.find_rivals(compared)
         std = (high - low) / (2 * reach)
-        rows = self._judge_rows(self.view(values))
-        rivals = np.zeros(values.shape)
-        rivals[:, places] = find_rivals(self.fit.result.theta, z, cells, self.model.costs)
+        rows = self.judge_rows(values)
         verdict = CellVerdict(weights, p_values, rivals, own, std, low, high, kept, rows)
-        return self.levels.add(verdict, values, codes, level_chances)
+        return self.levels.add(verdict, values, compared.codes, compared.chances)
 
     def to_columns(self, theta: Normal) -> tuple[FloatArray, FloatArray]:
         """Return location and covariance for all columns; NaN for those that are no coordinate.
@@ -166,8 +203,9 @@ class CellFit:
         found[:, self.view.places] = np.clip(own, self.lows, self.highs)
         return found
 
-    def _judge_rows(self, z: FloatArray) -> FloatArray:
+    def judge_rows(self, values: FloatArray) -> FloatArray:
         """Return the p-value of each row, by all cells that it has."""
+        z = self.view(values)
         there = ~np.isnan(z)
         whole = measure_cells(self.fit.result.theta, z, there)
         scale = float(np.mean(np.square(self.spreads)))
@@ -204,19 +242,19 @@ def fit_cells(
 
 def _bend(lines: CellFit, table: Table, sample: Sample, options: FitOptions, fdr: float) -> CellFit:
     """Return a fit with margins, if cells follow it better than one without."""
-    verdict = lines.judge(sample.values)
-    check = check_verdict(lines, verdict, sample.mass)
+    compared = lines.compare(sample.values)
+    check = check_p_values(compared.p_values, sample.mass)
     if check.excess <= 1.0:
         return lines
     quick = replace(options, callbacks=(), checkpoint=None, tol=_TOL)
     view = _learn_margins(sample, lines.columns, quick)
-    n_aside = np.count_nonzero(~verdict.kept & ~np.isnan(sample.values))
+    share = np.mean(~compared.cells.kept & ~np.isnan(compared.z))
     # Tails and many wrong cells look alike, and calling cells good is the worse mistake.
-    if view.margins.are_lines or (view.margins.heavy and n_aside > _MANY_ASIDE * verdict.kept.size):
+    if view.margins.are_lines or (view.margins.heavy and share > _MANY_ASIDE):
         return lines
     fit = fit_model(table, CellModel(fdr), options, seen_as=view)
     bent = _calibrate(fit, view, lines.columns, sample)
-    after = check_verdict(bent, bent.judge(sample.values), sample.mass)
+    after = check_p_values(bent.compare(sample.values).p_values, sample.mass)
     return bent if after.excess < check.excess else lines
 
 
@@ -230,11 +268,8 @@ def _calibrate(
     return CellFit(fit, view, columns, spreads, lows, highs, LevelCells(()))
 
 
-def check_verdict(
-    fit: CellFit, verdict: CellVerdict, mass: FloatArray, flagged_at: float = 0.0
-) -> TailCheck:
-    """Compare the p-values of cells with those of good ones."""
-    p_values = verdict.p_values[:, fit.view.places]
+def check_p_values(p_values: FloatArray, mass: FloatArray, flagged_at: float = 0.0) -> TailCheck:
+    """Compare the p-values of cells with those of good ones; given is the mass of each row."""
     there = ~np.isnan(p_values)
     masses = np.broadcast_to(mass[:, None], p_values.shape)
     return TailCheck.of(p_values[there], masses[there], flagged_at)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, IntArray
-from eosparse.fitting.cell_fit import CellFit, CellVerdict, check_verdict
+from eosparse.fitting.cell_fit import CellFit, CellVerdict, check_p_values
 from eosparse.inference import Promise, TailCheck, count_rejections
 from eosparse.rows import Table
 
@@ -74,7 +74,7 @@ def find_cell_cut(fit: CellFit, table: Table, fdr: float) -> CellCut:
     factor by which they are in it, and fewer cells are flagged.
     """
     names = [fit.columns[int(place)].name for place in fit.view.places]
-    bins = _count(table, lambda values: fit.judge(values).p_values[:, fit.view.places])
+    bins = _count(table, lambda values: fit.compare(values).p_values)
     level = _find_level(bins, fdr)
     flags = _count_flags(fit, table, level)
     promise = _decide(flags, names)
@@ -88,15 +88,15 @@ def find_cell_cut(fit: CellFit, table: Table, fdr: float) -> CellCut:
 
 def _count_flags(fit: CellFit, table: Table, level: float) -> _Flags:
     """Count the cells with p-values up to a level, in one pass."""
-    places = fit.view.places
 
     def count(values: FloatArray, prior: FloatArray | None) -> _Flags:
-        verdict, mass = fit.judge(values), np.ones(len(values)) if prior is None else prior
+        compared, mass = fit.compare(values), np.ones(len(values)) if prior is None else prior
+        p_values = compared.p_values
         with np.errstate(invalid="ignore"):
-            flagged = verdict.p_values[:, places] <= level
+            flagged = p_values <= level
         rows, _ = np.nonzero(flagged)
-        rivals = _bin(verdict.rivals[:, places][flagged], mass[rows])
-        check = check_verdict(fit, verdict, mass, level)
+        rivals = _bin(fit.find_rivals(compared)[flagged], mass[rows])
+        check = check_p_values(p_values, mass, level)
         return _Flags(rivals, mass @ flagged, float(mass.sum()), check)
 
     return table.fold(count)
@@ -104,7 +104,7 @@ def _count_flags(fit: CellFit, table: Table, level: float) -> _Flags:
 
 def find_row_cut(fit: CellFit, table: Table, fdr: float) -> float:
     """Return the p-value up to which rows do not belong as they are."""
-    return _find_level(_count(table, lambda values: fit.judge(values).row_p_values[:, None]), fdr)
+    return _find_level(_count(table, lambda values: fit.judge_rows(values)[:, None]), fdr)
 
 
 def _decide(flags: _Flags, names: list[str]) -> Promise:
