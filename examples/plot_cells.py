@@ -40,6 +40,7 @@ figure, (left, right) = plt.subplots(
 picture = left.imshow(away, cmap="RdBu_r", vmin=-8, vmax=8, aspect="auto")
 left.set_xticks(range(X.shape[1]), wine.columns, rotation=60, ha="right")
 left.set_yticks(range(len(rows)), rows)
+left.set_xlabel("column")
 left.set_ylabel("wine")
 for mask, style in (
     (damaged[rows], {"s": 130, "fc": "none", "ec": "k"}),

@@ -27,7 +27,7 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
     Rows keep the cells that belong together: a cell is set aside, at a cost λ, if that lowers
 
     .. math::
-        \tfrac12 (\log\det V_{oo} + m_o) + \sum_{d \notin o} \lambda_d
+        \tfrac{1}{2} (\log\det V_{oo} + m_o) + \sum_{d \notin o} \lambda_d
 
     over the columns o that the row keeps, m being its squared distance in these. Entropic Outlier
     Sparsification minimises the weighted sum of these errors and the entropy of the rows' weights,
