@@ -272,3 +272,12 @@ def test_libraries_agree_on_any_table(cells):
         np.testing.assert_array_equal(values, read[0])
     levels = np.array(readers[0].levels["c"])
     assert levels[read[0][:, 0].astype(int)].tolist() == list(text)
+
+
+def test_copies_of_rows_do_not_make_a_category_of_an_identifier(make):
+    names = [f"name {i}" for i in range(30)]
+    once = {"a": [float(i) for i in range(30)], "c": names}
+    thrice = {key: values * 3 for key, values in once.items()}
+    for columns in (once, thrice):
+        with pytest.raises(ValueError, match="30 different texts in 30 rows"):
+            FrameReader.learn(make(columns))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals.stable.v1 as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from eosparse.core import FloatArray

@@ -105,7 +105,7 @@ class FrameReader:
         for name in used:
             _check_type(name, cells[name], given.get(name))
             if cells[name] is Cells.TEXT:
-                levels[name] = _learn_levels(table[name], given.get(name))
+                levels[name] = _learn_levels(table.select(used), name, given.get(name))
         by_type = {name: _KINDS[cells[name]] for name in used if cells[name] in _KINDS}
         return cls(tuple(table.columns), by_type | given, levels, cells)
 
@@ -260,10 +260,14 @@ def _check_type(name: str, cells: Cells, given: Kind | None) -> None:
         )
 
 
-def _learn_levels(series: Series, given: Kind | None) -> tuple[str, ...]:
-    """Return the levels of a column of text, which must be a category, or given as one."""
+def _learn_levels(table: Frame, name: str, given: Kind | None) -> tuple[str, ...]:
+    """Return the levels of a column of text, which must be a category, or given as one.
+
+    A row that stands there several times counts once: copies are no evidence.
+    """
     import narwhals.stable.v2 as nw
 
+    series = table[name]
     levels = sorted(set(read_text(series.drop_nulls())))
     if given is not None:
         return tuple(levels)
@@ -273,9 +277,12 @@ def _learn_levels(series: Series, given: Kind | None) -> tuple[str, ...]:
             f"Column {series.name!r} holds numbers as text: convert it, or pass "
             f"kinds={{{series.name!r}: 'category'}} if they are codes."
         )
-    if len(levels) > min(_MOST_LEVELS, max(len(series) / 2, _FEW_LEVELS)):
+    n_rows = len(series)
+    if len(levels) > _FEW_LEVELS:
+        n_rows = len(table.unique())
+    if len(levels) > min(_MOST_LEVELS, max(n_rows / 2, _FEW_LEVELS)):
         raise ValueError(
-            f"Column {series.name!r} holds {len(levels)} different texts in {len(series)} rows, "
+            f"Column {series.name!r} holds {len(levels)} different texts in {n_rows} rows, "
             f"like an identifier or free text. Drop it, or pass kinds={{{series.name!r}: "
             "'ignored'}."
         )
