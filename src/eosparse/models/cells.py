@@ -40,10 +40,9 @@ from eosparse.rows import MemoryRows, Sample, Table, take_sample
 ROW_EFFICIENCY = 0.99
 # Chances with which good cells exceed their cost, in turns with the law that costs follow from.
 # Setting aside more of them is safer at first, but makes variances too small. In the end as many
-# are expected among all cells as the false-discovery rate allows among those that are set aside,
-# unless so many are that others may hide among the good ones.
+# are expected among all cells as the false-discovery rate allows among those that are set aside.
 _CHANCES, _LAST_TURNS = (0.01, 0.01, 0.01, 0.01), 3
-_LEAST_CHANCE, _MOST_CHANCE, _SPOILT = 1e-7, 0.0015, 0.04
+_LEAST_CHANCE, _MOST_CHANCE = 1e-7, 0.003
 # So little shrinkage keeps columns that depend on each other apart; with more, rows tell nothing.
 _LEAST_SHRINKAGE, _MOST_SHRINKAGE = 1e-4, 0.99
 # Passes over a sample at each of them, and when to stop earlier.
@@ -187,20 +186,19 @@ class CellModel(TableModel[Normal, Moments]):
             alpha = self.natural_alpha(efficiency, sample.n_rows, self.n_features)
         rows = MemoryRows(sample.values, sample.mass)
         model, theta = self, guess_cells(sample.values, sample.mass)
-        chance = _MOST_CHANCE
         if request.searches:
             for chance in _CHANCES:
                 model = model.set_costs(theta, chance)
                 theta = alternate(model, rows, alpha, theta, tol=_TOL, max_iter=_PASSES).theta
-            is_spoilt = model.share_aside(sample, theta) > _SPOILT
             for _ in range(_LAST_TURNS):
-                share = 1.0 if is_spoilt else model.share_aside(sample, theta)
-                chance = float(np.clip(self.fdr * share, _LEAST_CHANCE, _MOST_CHANCE))
+                chance = model.choose_chance(sample, theta)
                 model = model.set_costs(theta, chance)
                 theta = alternate(model, rows, alpha, theta, tol=_TOL, max_iter=_PASSES).theta
-        yield Attempt(model.set_costs(theta, chance), alpha, theta)
+        yield Attempt(model.set_costs(theta, model.choose_chance(sample, theta)), alpha, theta)
 
-    def share_aside(self, sample: Sample, theta: Normal) -> float:
-        """Return the share of cells that are set aside."""
-        kept = self.choose(sample.values, theta).kept.mean(axis=1)
-        return 1 - float(np.average(kept, weights=sample.mass))
+    def choose_chance(self, sample: Sample, theta: Normal) -> float:
+        """Return the chance of good cells to be set aside, by how many cells are."""
+        share = 1 - np.average(
+            self.choose(sample.values, theta).kept.mean(axis=1), weights=sample.mass
+        )
+        return float(np.clip(self.fdr * share, _LEAST_CHANCE, _MOST_CHANCE))
