@@ -50,6 +50,14 @@ def test_it_prints_each_cell_with_what_is_expected(people):
     assert summary["promise"] is True
 
 
+def test_warnings_are_part_of_json(people):
+    table = pd.read_csv(people)
+    table.loc[10] = np.nan
+    table.to_csv(people, index=False)
+    summary = json.loads(run("cells", people, "--json").stdout)
+    assert any("1 row has no value at all" in note for note in summary["notes"])
+
+
 def test_a_repaired_copy_and_a_list_of_changes(people, tmp_path):
     before = people.read_bytes()
     out, changes = tmp_path / "fixed.csv", tmp_path / "changes.csv"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,7 +56,8 @@ def cells(
     with options.handle_errors() as notes, StatusLine() as status:
         _check_files(files, table)
         summary = _audit(selection, files, status, kinds, fdr=fdr, fill_gaps=fill_gaps)
-    _print_cells(summary, notes, files.paths, as_json=as_json, top=top)
+    noted = replace(summary, notes=(*summary.notes, *notes))
+    _print_cells(noted, files.paths, as_json=as_json, top=top)
 
 
 def _check_files(files: options.OutputFiles, table: str) -> None:
@@ -109,9 +111,7 @@ def _audit(
     return summary
 
 
-def _print_cells(
-    summary: CellSummary, notes: list[str], written: list[Path], *, as_json: bool, top: int
-) -> None:
+def _print_cells(summary: CellSummary, written: list[Path], *, as_json: bool, top: int) -> None:
     from eosparse.report.json import render_json
 
     if as_json:
@@ -131,7 +131,7 @@ def _print_cells(
     console.print(Text(format_cells_headline(summary), style="bold"))
     for line in format_cells_details(summary):
         console.print(Text(line))
-    for note in (*summary.notes, *notes):
+    for note in summary.notes:
         console.print(Text(f"Note: {note}", style="yellow"))
     shown = summary.cells[:top]
     if shown:
