@@ -36,8 +36,8 @@ def detect(
 ) -> None:
     """Find outliers in a table, with p-values and reasons.
 
-    Exit codes: 0 success, 2 usage error or unusable table, 3 no result (the weights collapsed), 130
-    interrupted.
+    Exit codes: 0 success, 1 unforeseen error, 2 usage error or unusable file, 3 no result (the
+    weights collapsed), 4 no memory or disk space, 130 interrupted.
     """
     kinds = options.split_kinds(kind)
     selection = options.TableSelection(table, columns, ignore, identifier, kinds=kinds)

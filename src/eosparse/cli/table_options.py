@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -12,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eosparse.cli.faults import handle_errors as handle_errors
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from eosparse.tables import Column, TableFile
-
-USAGE_ERROR, NO_RESULT, INTERRUPTED = 2, 3, 130
 
 
 class Gaps(StrEnum):
@@ -217,6 +214,7 @@ class OutputFiles:
 
         for path in self.paths:
             check_writable(path, force=self.force)
+        _check_different(self.paths)
         if self.output is not None:
             find_format(self.output)
 
@@ -229,23 +227,11 @@ class OutputFiles:
             write_table(scores, self.output, **marks, force=self.force)
 
 
-@contextmanager
-def handle_errors() -> Iterator[list[str]]:
-    """Turn errors into a message and an exit code; yield a list that collects warnings."""
-    notes: list[str] = []
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.simplefilter("ignore", DeprecationWarning)
-            warnings.simplefilter("ignore", FutureWarning)
-            warnings.showwarning = lambda message, *_: notes.append(str(message))
-            yield notes
-    except ValueError as error:  # TableError and CollapseError among them
-        from eosparse.core import CollapseError
+def _check_different(paths: list[Path]) -> None:
+    """Refuse to write two things to one file: the second would replace the first."""
+    from eosparse.tables import TableError
 
-        is_collapse = isinstance(error, CollapseError)
-        typer.echo(f"{'No result' if is_collapse else 'Error'}: {error}", err=True)
-        raise typer.Exit(NO_RESULT if is_collapse else USAGE_ERROR) from None
-    except KeyboardInterrupt:
-        typer.echo("Interrupted. Nothing was written.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    places = [path.resolve() for path in paths]
+    for i, path in enumerate(paths):
+        if places[i] in places[:i]:
+            raise TableError(f"Two outputs would be written to {path}. Name different files.")

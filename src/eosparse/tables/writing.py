@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eosparse.rows.formats import ARROW, COMPRESSIONS, PARQUET, TSV, find_format
-from eosparse.rows.whole_file import replace_when_complete
+from eosparse.rows.whole_file import check_target, replace_when_complete
 from eosparse.tables.reading import TableError
 
 if TYPE_CHECKING:
@@ -74,8 +75,12 @@ def write_table(
 
 
 def check_writable(path: Path, *, force: bool) -> None:
-    """Refuse to replace a file unless `force` is set, and to write to a folder that is missing."""
-    if path.exists() and not force:
+    """Refuse to replace a file unless `force` is set, and a place where none can be written."""
+    if os.path.lexists(path) and not force:
         raise TableError(f"{path} already exists. Use --force to replace it.")
     if not path.parent.is_dir():
         raise TableError(f"The folder {path.parent} does not exist. Create it first.")
+    try:
+        check_target(path)
+    except OSError as error:
+        raise TableError(f"{path} cannot be written: {error.strerror or error}.") from None
