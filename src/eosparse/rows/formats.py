@@ -10,6 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+class TableError(ValueError):
+    """A table that cannot be used; the message says why and what to do.
+
+    Examples
+    --------
+    >>> from eosparse.tables import TableError, read_table
+    >>> try:
+    ...     read_table("nowhere.csv")
+    ... except TableError as error:
+    ...     print(error)
+    File not found: nowhere.csv.
+    """
+
+
 class UnknownFormatError(ValueError):
     """A file extension that stands for no known format."""
 
@@ -43,10 +57,10 @@ ARROW = Format("Arrow", (".arrow", ".feather", ".ipc"), arrow_name="arrow")
 XLSX = Format("XLSX", (".xlsx",))
 FORMATS = (CSV, TSV, PARQUET, ARROW, XLSX)
 
-# Extensions that may follow the one of a text format, and what pandas calls them.
-COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
+# Extensions that may follow the one of a text format, and the names of these compressions.
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 # Those that pyarrow datasets can read.
-_STREAMED_COMPRESSIONS = (".gz", ".bz2")
+_STREAMED_COMPRESSIONS = (".gz", ".bz2", ".zst")
 
 
 def find_format(path: str | Path, *, streamed: bool = False) -> Format:

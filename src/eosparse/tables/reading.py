@@ -12,23 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eosparse.rows.formats import ARROW, CSV, PARQUET, XLSX, find_format
+from eosparse.rows.formats import TableError as TableError  # also read from here
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class TableError(ValueError):
-    """A table that cannot be used; the message says why and what to do.
-
-    Examples
-    --------
-    >>> from eosparse.tables import TableError, read_table
-    >>> try:
-    ...     read_table("nowhere.csv")
-    ... except TableError as error:
-    ...     print(error)
-    File not found: nowhere.csv.
-    """
 
 
 @dataclass(frozen=True)
