@@ -32,8 +32,8 @@ UNFORESEEN, USAGE_ERROR, NO_RESULT, NO_ROOM, INTERRUPTED, NO_READER = 1, 2, 3, 4
 TRACEBACK = "EOSPARSE_TRACEBACK"
 
 # Exits, and errors that Typer explains itself; newer versions have a Click of their own.
-_USAGE = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-_OF_TYPER = (typer.Exit, typer.Abort, _USAGE)
+_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+_OF_TYPER: tuple[type[Exception], ...] = (typer.Exit, typer.Abort, _USAGE)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _WORDS = {
     errno.EACCES: "you lack the permission",

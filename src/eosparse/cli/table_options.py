@@ -126,9 +126,6 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 TopOption = Annotated[int, typer.Option("--top", min=0, help="Number of rows to print.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
-# Larger files are streamed: as a data frame they would take several times as much memory.
-_MAX_BYTES_IN_MEMORY = 2**30
-
 
 @dataclass(frozen=True)
 class TableSelection:
@@ -144,8 +141,10 @@ class TableSelection:
     @property
     def is_streamed(self) -> bool:
         """Whether the table is too large for memory: a folder, or a file above a gigabyte."""
+        from eosparse.tables.limits import is_too_large
+
         path = Path(self.table)
-        return path.is_dir() or (path.is_file() and path.stat().st_size > _MAX_BYTES_IN_MEMORY)
+        return path.is_dir() or (path.is_file() and is_too_large(path))
 
     def read(self) -> tuple[TableFile, list[Column]]:
         """Read the table, and recognise its columns."""

@@ -47,7 +47,7 @@ def list_written() -> dict[Path, _Identity]:
 
 
 @contextmanager
-def replace_when_complete(path: str | Path) -> Iterator[Path]:
+def replace_when_complete(path: str | Path, *, may_be_empty: bool = False) -> Iterator[Path]:
     """Yield a temporary path next to `path`, and rename it to `path` once it is written.
 
     If the block raises, the temporary file is deleted and `path` keeps its previous content. The
@@ -58,6 +58,8 @@ def replace_when_complete(path: str | Path) -> Iterator[Path]:
     ----------
     path : str or Path
         The file to create or replace. If it is a link, the link is replaced.
+    may_be_empty : bool, default=False
+        Whether a block that writes nothing is no mistake.
 
     Yields
     ------
@@ -80,6 +82,8 @@ def replace_when_complete(path: str | Path) -> Iterator[Path]:
     created = _create(partial, path)
     try:
         yield partial
+        if not (may_be_empty or partial.stat().st_size):
+            raise OSError(f"nothing was written to {path}.")
         _finish(partial, path, created)
         _renamed[path] = created
         os.replace(partial, path)
@@ -181,5 +185,5 @@ def write_text(path: str | Path, text: str) -> None:
     >>> target.read_text()
     'done'
     """
-    with replace_when_complete(path) as partial:
+    with replace_when_complete(path, may_be_empty=True) as partial:
         partial.write_text(text, encoding="utf-8")

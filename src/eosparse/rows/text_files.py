@@ -1,0 +1,100 @@
+"""Text files as pyarrow reads them in batches: how they are written, and the types of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eosparse.rows.dialect import Dialect, Hints, sniff_dialect
+from eosparse.rows.formats import TableError, find_format
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import CsvFileFormat
+
+MISSING_TEXT = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
+"""Cells that stand for a missing value, as in pandas."""
+# Bytes that are parsed at a time: a row must fit into them, and so must a few of them into memory.
+_BLOCK_BYTES = 2**22
+# A column that pyarrow needs a name for, and that nobody has.
+_TRAILING = "\0"
+
+
+def find_common_dialect(files: Sequence[str]) -> Dialect:
+    """Return how all of some text files are written, or name the first that differs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "rows.csv"
+    >>> _ = path.write_text("a;b\\n1;2,5\\n")
+    >>> find_common_dialect([str(path)]).separator
+    ';'
+    """
+    common: Dialect | None = None
+    for file in files:
+        usual = find_format(file, streamed=True).separator or ","
+        found = sniff_dialect(Path(file), file, Hints(usual_separator=usual))
+        if found.separator == " ":
+            raise TableError(f"{file}: columns separated by blanks cannot be streamed. Use commas.")
+        common = common or found
+        _check_alike(common, found, files[0], file)
+    assert common is not None
+    return common
+
+
+def _check_alike(one: Dialect, other: Dialect, file: str, other_file: str) -> None:
+    """Raise unless two files have the same columns and are written in the same way."""
+    for lacking, having, where in ((other, one, other_file), (one, other, file)):
+        missing = [name for name in having.names if name not in lacking.names]
+        if missing:
+            raise TableError(f"{where} has no column {missing[0]!r}, which other files have.")
+    # The decimal mark of a file of whole numbers is unknown, and each file may end its own lines.
+    if replace(other, line_end=one.line_end, decimal=one.decimal) != one:
+        raise TableError(
+            f"{other_file} is written differently from {file}: other columns come first, or its "
+            "separator, encoding or lines above the header differ. Open them one by one."
+        )
+
+
+def make_text_format(
+    dialect: Dialect, types: Mapping[str, Any] | None = None, *, is_verbatim: bool = False
+) -> CsvFileFormat:
+    """Return how pyarrow is to read text files.
+
+    Parameters
+    ----------
+    dialect : Dialect
+        How the files are written.
+    types : mapping of str to pyarrow.DataType, optional
+        Types of columns; others are inferred from the first block.
+    is_verbatim : bool, default=False
+        Whether cells of text that stand for a missing value are kept as they are.
+    """
+    import pyarrow.csv
+    import pyarrow.dataset
+
+    names = [*dialect.names, *([_TRAILING] if dialect.has_trailing else [])]
+    encoding = "utf8" if dialect.encoding in ("utf-8", "utf-8-sig") else dialect.encoding
+    parsing = pyarrow.csv.ParseOptions(
+        delimiter=dialect.separator, quote_char=dialect.quote, newlines_in_values=True
+    )
+    reading = pyarrow.csv.ReadOptions(
+        column_names=names,
+        skip_rows=dialect.n_lines_above,
+        encoding=encoding,
+        block_size=_BLOCK_BYTES,
+    )
+    converting = pyarrow.csv.ConvertOptions(
+        column_types=dict(types or {}),
+        null_values=list(MISSING_TEXT),
+        strings_can_be_null=not is_verbatim,
+        decimal_point=dialect.decimal,
+    )
+    return pyarrow.dataset.CsvFileFormat(
+        parse_options=parsing, read_options=reading, convert_options=converting
+    )
