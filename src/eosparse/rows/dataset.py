@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eosparse.rows.formats import Format, find_format
-from eosparse.rows.text_files import find_common_dialect, make_text_format
+from eosparse.rows.text_files import find_common_dialect, make_text_format, read_text
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -162,16 +162,44 @@ def read_batches(
         return
     for fragment in dataset.get_fragments():
         _check_presence(dataset, fragment, names)
-        if hasattr(fragment, "row_groups") and set(names) <= set(fragment.physical_schema.names):
-            # Page by page: a row group may be larger than memory.
-            file = import_pyarrow().parquet.ParquetFile(
-                fragment.path, filesystem=fragment.filesystem, pre_buffer=False, buffer_size=2**16
-            )
-            batches = file.iter_batches(batch_size, columns=names)
-        else:
-            batches = fragment.to_batches(columns=names, schema=dataset.schema, **options)
-        for records in batches:
+        for records in _read_fragment(dataset, fragment, names, options):
             yield records, fragment
+
+
+def _read_fragment(
+    dataset: Dataset, fragment: Any, names: list[str], options: dict[str, int]
+) -> Iterator[RecordBatch]:
+    """Read some columns of a file, a few batches ahead at most.
+
+    pyarrow's scanner does not wait for its reader: it has read all of a text file while the first
+    batches are looked at, and a row group may be larger than memory.
+    """
+    batch_size, form = options["batch_size"], fragment.format
+    pa = import_pyarrow()
+    if not set(names) <= set(fragment.physical_schema.names):  # some are in names of folders
+        yield from fragment.to_batches(columns=names, schema=dataset.schema, **options)
+    elif isinstance(form, pa.dataset.CsvFileFormat):
+        yield from read_text(fragment, dataset.schema, names)
+    elif isinstance(form, pa.dataset.IpcFileFormat):
+        yield from _read_arrow(fragment, names, batch_size)
+    else:  # page by page
+        file = pa.parquet.ParquetFile(
+            fragment.path, filesystem=fragment.filesystem, pre_buffer=False, buffer_size=2**16
+        )
+        yield from file.iter_batches(batch_size, columns=names)
+
+
+def _read_arrow(fragment: Any, names: list[str], batch_size: int) -> Iterator[RecordBatch]:
+    """Read an Arrow file batch by batch, without the columns that nobody asked for."""
+    pa = import_pyarrow()
+    places = [fragment.physical_schema.get_field_index(name) for name in names]
+    options = pa.ipc.IpcReadOptions(included_fields=sorted(places))
+    with fragment.open() as source:
+        file = pa.ipc.open_file(source, options=options)
+        for i in range(file.num_record_batches):
+            records = file.get_batch(i).select(names)
+            for start in range(0, len(records), batch_size):
+                yield records.slice(start, batch_size)
 
 
 def _check_presence(dataset: Dataset, fragment: Any, names: list[str]) -> None:
@@ -201,9 +229,18 @@ def find_broken_part(dataset: Dataset, columns: list[str]) -> str:
         for number, group in enumerate(groups or [fragment]):
             for column in columns:
                 try:
-                    for _ in group.to_batches(columns=[column], schema=dataset.schema):
-                        pass
+                    _read_column(dataset, fragment, group, column)
                 except unreadable:
                     part = f", row group {number}" if groups else ""
                     return f"{fragment.path}{part}, column {column!r}"
     return "the files"
+
+
+def _read_column(dataset: Dataset, fragment: Any, group: Any, column: str) -> None:
+    """Read a column of a row group, or of a file without any."""
+    if group is not fragment:
+        batches = group.to_batches(columns=[column], schema=dataset.schema)
+    else:
+        batches = _read_fragment(dataset, fragment, [column], {"batch_size": 2**16})
+    for _ in batches:
+        pass

@@ -153,7 +153,7 @@ class FileRows(Table):
             size = float(self.decoder.n_present)
             return size, size
         if self.weights is None:
-            size = float(self._read_or_explain(self.dataset.count_rows))
+            size = float(self._count_rows())
             return size, size
         only = FileRows(self.dataset, (), self.weights, ledger=self.ledger)
         present, mass = 0.0, 0.0
@@ -161,6 +161,11 @@ class FileRows(Table):
             prior = only.numbers(batch)[1]
             present, mass = present + np.count_nonzero(prior), mass + float(np.sum(prior))  # type: ignore[arg-type]
         return present, mass
+
+    def _count_rows(self) -> int:
+        if self.ledger.sizes and not is_filtered(self.dataset):
+            return self.ledger.sizes[0]
+        return int(self._read_or_explain(self.dataset.count_rows))
 
     def fold(self, kernel: Callable[[FloatArray, FloatArray | None], Part]) -> Part:
         """Apply a kernel to every prepared block, in parallel; merge the results in order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from eosparse.rows.dialect import Dialect, Hints, sniff_dialect
 from eosparse.rows.formats import TableError, find_format
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Schema
     from pyarrow.dataset import CsvFileFormat
 
 MISSING_TEXT = (
@@ -19,7 +20,7 @@ MISSING_TEXT = (
 )  # fmt: skip
 """Cells that stand for a missing value, as in pandas."""
 # Bytes that are parsed at a time: a row must fit into them, and so must a few of them into memory.
-_BLOCK_BYTES = 2**22
+_BLOCK_BYTES = 2**21
 # A column that pyarrow needs a name for, and that nobody has.
 _TRAILING = "\0"
 
@@ -98,3 +99,25 @@ def make_text_format(
     return pyarrow.dataset.CsvFileFormat(
         parse_options=parsing, read_options=reading, convert_options=converting
     )
+
+
+def read_text(fragment: Any, schema: Schema, names: Sequence[str]) -> Iterator[RecordBatch]:
+    """Read some columns of a text file of a dataset, block by block, in the types of a schema."""
+    import pyarrow.csv
+
+    given = fragment.format.default_fragment_scan_options
+    known = given.convert_options
+    converting = pyarrow.csv.ConvertOptions(
+        column_types={name: schema.field(name).type for name in names},
+        include_columns=list(names),
+        null_values=known.null_values,
+        strings_can_be_null=known.strings_can_be_null,
+        decimal_point=known.decimal_point,
+    )
+    with (
+        fragment.filesystem.open_input_stream(fragment.path) as stream,
+        pyarrow.csv.open_csv(
+            stream, given.read_options, fragment.format.parse_options, converting
+        ) as reader,
+    ):
+        yield from reader
