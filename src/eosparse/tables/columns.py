@@ -88,6 +88,11 @@ _ID_NAME = re.compile(r"(?i:(^|[_\W])(id|uuid|guid))$|(?<=[a-z])I[dD]$")
 _COUNTER_NAME = re.compile(r"(^|[_\W])(key|index|row|nr|no|number)$|^unnamed: 0$", re.I)
 _CODE_NAME = re.compile(r"(^|[_\W])(zip|zip_?code|post(al)?_?code|plz|phone|fax|ssn)$", re.I)
 PLAIN_NUMBERS = "numbers"
+# What `--output` of an earlier run added.
+_EARLIER = frozenset(
+    f"eos_{name}"
+    for name in ("weight", "p_value", "is_outlier", "reason", "p_wrong", "suggested", "score")
+)
 _CHOSEN_BY_USER = "identifies the rows"
 _NAMED_LIKE_ID = "whole numbers, named like an identifier"
 
@@ -164,6 +169,8 @@ def recognise_columns(
             column = Column(name, Role.IDENTIFIER, _CHOSEN_BY_USER)
         elif name in ignore or (only and name not in only):
             column = Column(name, Role.IGNORED, "ignored" if name in ignore else "not selected")
+        elif name in _EARLIER and name not in only:
+            column = Column(name, Role.IGNORED, "written by an earlier run")
         else:
             column = _recognise_column(values, name, is_selected=name in only)
         columns.append(replace(column, n_missing=column.n_missing + n_missing))
