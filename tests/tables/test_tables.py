@@ -141,6 +141,16 @@ N = np.arange(40)
         ("month", 20240101 + 100 * (N[:12]), Role.IDENTIFIER),  # one row after the other
         ("start", [f"{n:02d}:30" for n in N % 24], Role.TEXT),  # of which day?
         ("serial", 19500199 + N, Role.IDENTIFIER),  # not dates: there is no day 99
+        ("height", 58 + N[:15], Role.NUMBER),  # in order, and measured
+        ("wavelength", 400 + 2 * N, Role.NUMBER),
+        ("order", 4711 + N, Role.IDENTIFIER),
+        ("row", 1 + N, Role.IDENTIFIER),
+        ("counted", N, Role.IDENTIFIER),
+        ("car", [f"Mazda RX{n}" + " Wag" * int(n % 3 == 0) for n in N], Role.IDENTIFIER),
+        ("share", [f"{n * 7 % 31}.5 %" for n in N], Role.NUMBER),
+        ("price", [f"${n * 7 % 31},000.25" for n in N], Role.NUMBER),
+        ("weight", [f"0.{n * 7 % 31 + 10} ct" for n in N], Role.NUMBER),
+        ("eos_weight", N * 7 % 31 + 0.5, Role.IGNORED),  # of an earlier run
         ("zip_code", 10115 + 13 * (N % 9), Role.TEXT),
         ("day", [f"{1 + n % 28:02d}.03.2024" for n in N[:-1]] + ["unknown"], Role.DATE),
         ("price", [f"{1 + n % 5},{n:02d}" for n in N], Role.NUMBER),

@@ -115,7 +115,7 @@ class TextOriginal(Original):
 
         rows, parts = self.read_cells(), list[pa.Table]()
         while batch := list(islice(rows, _BATCH_ROWS)):
-            columns = [pa.array(column, pa.large_string()) for column in zip(*batch, strict=True)]
+            columns = [pa.array(column, pa.string()) for column in zip(*batch, strict=True)]
             parts.append(pa.table(columns, names=list(self.names)))
         text = pa.concat_tables(parts)
         decimal = self.dialect.decimal

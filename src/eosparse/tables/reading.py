@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -291,9 +291,18 @@ def _make_frame(original: Original) -> pd.DataFrame:
 
     if not isinstance(original, ValuesOriginal):
         frame: pd.DataFrame = original.to_arrow().to_pandas()
-        return frame.reset_index(drop=True).rename(columns=str)
+        return _flatten(frame.reset_index(drop=True).rename(columns=str))
     rows = [[None if _is_gap(value) else value for value in row] for row in original.rows]
-    return pd.DataFrame(rows, columns=list(original.columns))
+    return _flatten(pd.DataFrame(rows, columns=list(original.columns)))
+
+
+def _flatten(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame in which lists and the like are text, since they cannot be counted."""
+    for place, kind in enumerate(frame.dtypes):
+        cells = frame.iloc[:, place]
+        if kind.kind == "O" and not all(isinstance(cell, Hashable) for cell in cells):
+            frame = frame.assign(**{frame.columns[place]: cells.map(str, na_action="ignore")})
+    return frame
 
 
 def _is_gap(value: Any) -> bool:

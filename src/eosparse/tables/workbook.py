@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import io
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -87,7 +88,16 @@ def write_workbook(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any
     if len(names) > _MAX_COLUMNS:
         raise TableError(f"A sheet holds {_MAX_COLUMNS:,} columns. Write Parquet or CSV.")
     book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet()
+    try:
+        _fill_sheet(book.create_sheet(), names, rows)
+    except BaseException:
+        book.save(io.BytesIO())  # closes and deletes what it has written so far
+        raise
+    with path.open("wb") as file:
+        book.save(file)
+
+
+def _fill_sheet(sheet: Any, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     sheet.append([_make_cell(sheet, name, name, 0) for name in names])
     for number, row in enumerate(rows, 1):
         if number >= _MAX_ROWS:
@@ -95,8 +105,6 @@ def write_workbook(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any
         sheet.append(
             [_make_cell(sheet, value, name, number) for name, value in zip(names, row, strict=True)]
         )
-    with path.open("wb") as file:
-        book.save(file)
 
 
 def _make_cell(sheet: Any, value: Any, name: str, row: int) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -226,18 +226,36 @@ def _choose_dialect(copy: Copy, found: Format, path: Path) -> Dialect:
 
 def _write_text(copy: Copy, file: BinaryIO, dialect: Dialect) -> None:
     stream = io.TextIOWrapper(file, encoding=dialect.encoding, newline="")
-    marks = {"delimiter": dialect.separator, "quotechar": dialect.quote}
-    writer = csv.writer(stream, **marks, lineterminator=dialect.line_end)  # type: ignore[arg-type]  # typeshed wants literals
-    header = copy.original.header
+    header, join = copy.original.header, _Joiner(dialect)
     names = [*(header[i] for i in copy.kept), *copy.new_names]
-    writer.writerow([_neutralise(name) for name in names] if copy.safe else names)
+    stream.write(join([_neutralise(name) for name in names] if copy.safe else names))
     added = _write_added(copy, dialect)
-    if _is_alike(copy, dialect):
-        _copy_lines(copy, stream, writer, added)
-    else:
-        writer.writerows(_write_cells(copy, added))
+    stream.writelines(
+        _copy_lines(copy, join, added)
+        if _is_alike(copy, dialect)
+        else map(join, _write_cells(copy, added))
+    )
     stream.flush()
     stream.detach()
+
+
+class _Joiner:
+    """Joins cells to a line; encloses those that would not be read again as they are."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        special = re.escape(dialect.separator + dialect.quote)
+        self.needs_quotes = re.compile(rf"[{special}\r\n]|^\s|\s$").search
+
+    def __call__(self, cells: Sequence[str]) -> str:
+        dialect, quote = self.dialect, self.dialect.quote
+        texts = [
+            f"{quote}{cell.replace(quote, 2 * quote)}{quote}" if self.needs_quotes(cell) else cell
+            for cell in cells
+        ]
+        if texts == [""]:
+            texts = [2 * quote]  # an empty line is no row
+        return dialect.separator.join(texts) + dialect.line_end
 
 
 def _write_added(copy: Copy, dialect: Dialect) -> Iterator[list[str]]:
@@ -265,20 +283,19 @@ def _is_alike(copy: Copy, dialect: Dialect) -> bool:
     )
 
 
-def _copy_lines(copy: Copy, stream: Any, writer: Any, added: Iterator[list[str]]) -> None:
-    """Copy the rows of a text file as they are written, but for those with changes."""
+def _copy_lines(copy: Copy, join: _Joiner, added: Iterator[list[str]]) -> Iterator[str]:
+    """Yield the rows of a text file as they are written, but for those with changes."""
     original, changed = copy.original, copy.find_changes()
     assert isinstance(original, TextOriginal)
     separator, line_end = original.dialect.separator, original.dialect.line_end
     for number, (text, values) in enumerate(zip(original.read_texts(), added, strict=True)):
         if number in changed:
             cells = original.file.split(text)
-            writer.writerow([*_replace_cells(copy, cells, changed[number]), *values])
+            yield join([*_replace_cells(copy, cells, changed[number]), *values])
         elif values:
-            stream.write(text + separator)
-            writer.writerow(values)
+            yield text + separator + join(values)
         else:
-            stream.write(text + line_end)
+            yield text + line_end
 
 
 def _write_cells(copy: Copy, added: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -330,10 +347,14 @@ def _change_column(copy: Copy, table: pa.Table, place: int, cells: Mapping[int, 
     import pyarrow as pa
 
     column = table.column(place)
-    values, is_text = column.to_pylist(), pa.types.is_string(column.type)
+    kind, values = column.type, column.to_pylist()
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     for row, value in cells.items():
-        values[row] = copy.write(value, place) if is_text else value
-    return pa.array(values, column.type)
+        if is_text or isinstance(value, str):
+            values[row] = copy.write(value, place)
+        else:
+            values[row] = pa.scalar(value).cast(kind).as_py()
+    return pa.array(values, kind)
 
 
 def _make_column(frame: Any, name: str) -> pa.Array:
