@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Row = Sequence[str]
 
 # The part of a file that its dialect is recognised from.
-_HEAD_BYTES = 2**18
+_HEAD_BYTES, _HEAD_LINES = 2**18, 1000
 # Lines of a title that may stand above the header.
 _MAX_TITLE_LINES = 50
 _SEPARATORS = (",", ";", "\t", "|")
@@ -153,7 +153,7 @@ def sniff_dialect(source: Path | bytes, name: str, hints: Hints | None = None) -
         head = stream.read(_HEAD_BYTES)
         is_whole = not stream.read(1)
     encoding = hints.encoding or find_encoding(head)
-    lines = _split_lines(_decode(head, encoding, name), is_whole)
+    lines, is_whole = _split_lines(_decode(head, encoding, name), is_whole)
     if not any(line.strip() for line in lines):
         raise TableError(f"{name} is empty.")
     quote = _find_quote(lines)
@@ -218,10 +218,11 @@ def _decode(head: bytes, encoding: str, name: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _split_lines(text: str, is_whole: bool) -> list[str]:
-    """Return complete lines with their ends: LF, CRLF or CR."""
+def _split_lines(text: str, is_whole: bool) -> tuple[list[str], bool]:
+    """Return complete lines with their ends, LF, CRLF or CR, and whether these are all."""
     lines = list(io.StringIO(text, newline=""))
-    return lines if is_whole or len(lines) < 2 else lines[:-1]
+    complete = lines if is_whole or len(lines) < 2 else lines[:-1]
+    return complete[:_HEAD_LINES], is_whole and len(complete) <= _HEAD_LINES
 
 
 def _find_quote(lines: Sequence[str]) -> str:
