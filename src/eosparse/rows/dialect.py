@@ -111,14 +111,15 @@ class Hints:
         What you said; None to recognise it.
     has_header : bool or None
         What you said; None to recognise it.
-    usual_separator : str
-        What the extension of the file stands for, if the file itself does not tell.
+    usual_separator, usual_decimal : str
+        What the extension of the file, or other files, stand for, if the file itself does not tell.
     """
 
     separator: str | None = None
     encoding: str | None = None
     has_header: bool | None = None
     usual_separator: str = ","
+    usual_decimal: str = "."
 
 
 def sniff_dialect(source: Path | bytes, name: str, hints: Hints | None = None) -> Dialect:
@@ -161,7 +162,7 @@ def sniff_dialect(source: Path | bytes, name: str, hints: Hints | None = None) -
     first = layout.numbers[layout.header]
     cells, rows = layout.name_columns(), layout.rows
     names = check_names(cells, rows, name, f"line {first[0] + 1}", hints.has_header)
-    decimal = _find_decimal_mark(layout)
+    decimal = _find_decimal_mark(layout, hints.usual_decimal)
     ends = [line[len(line.rstrip("\r\n")) :] for line in lines if line.endswith(("\r", "\n"))]
     return Dialect(
         names,
@@ -326,7 +327,7 @@ def _lay_out(
     is_told = len(records) > 1 and re.fullmatch(r"sep=.?", records[0][0]) is not None
     first = 1 if is_told else 0
     header = first if hints.has_header is False else find_header(records, width, first)
-    return _Layout(separator, records, numbers, width, header)
+    return _Layout(separator, records, numbers, max(width, len(records[header])), header)
 
 
 def split_records(
@@ -350,7 +351,9 @@ def find_header(records: Sequence[Row], width: int, first: int = 0) -> int:
     """
     rows = [cells for cells in records if len(cells) == width]
     for i, cells in enumerate(records[:_MAX_TITLE_LINES]):
-        if i < first or len(cells) not in (width, width - 1):
+        if i >= first and len(cells) > width:
+            return i  # no title; rows that are shorter will be named
+        if i < first or len(cells) < width - 1:
             continue
         if width > 2 and sum(map(bool, cells)) < 2:
             continue
@@ -434,10 +437,10 @@ def _are_steps(names: Row, *, is_mixed: bool) -> bool:
     return (are_years and (len(names) > 2 or steps == {1.0})) or (is_mixed and len(names) >= 5)
 
 
-def _find_decimal_mark(layout: _Layout) -> str:
+def _find_decimal_mark(layout: _Layout, usual: str) -> str:
     """Return the decimal mark of most numbers; a comma if "1,643" is all there is and it may be."""
     cells = [cell for row in layout.rows for cell in row]
-    usual = "."
-    if layout.separator != "," and any("," in cell and is_number(cell) for cell in cells):
-        usual = "." if any("." in cell and is_number(cell) for cell in cells) else ","
+    if layout.separator != ",":
+        marks = {mark for mark in ",." for cell in cells if mark in cell and is_number(cell)}
+        usual = "," if marks == {","} else usual
     return find_decimal_mark(cells, usual)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from eosparse.rows.dialect import Dialect
 from eosparse.rows.formats import TableError
-from eosparse.rows.text_file import TextFile
+from eosparse.rows.records import TextFile
 
 if TYPE_CHECKING:
     import pandas as pd

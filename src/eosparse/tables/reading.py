@@ -5,15 +5,16 @@ from __future__ import annotations
 import glob
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from eosparse.rows.compression import find_compression_of, open_decompressed
 from eosparse.rows.dialect import Dialect, Hints
 from eosparse.rows.formats import ARROW, CSV, JSON_LINES, PARQUET, XLSX, Format, find_format
 from eosparse.rows.formats import TableError as TableError  # also read from here
 from eosparse.rows.number_text import Notation
-from eosparse.rows.text_file import TextFile, open_text
+from eosparse.rows.records import TextFile, open_text
 from eosparse.tables.originals import (
     GAPS,
     ArrowOriginal,
@@ -76,6 +77,7 @@ class _Reading:
     separator: str | None
     encoding: str | None
     header: bool | None
+    decimal: str = "."
 
     def hint(self, usual_separator: str) -> Hints:
         separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(
@@ -83,7 +85,7 @@ class _Reading:
         )
         if separator is not None and (len(separator) != 1 or separator in '\r\n"'):
             raise TableError(f"--separator {separator!r} is not one character, tab or space.")
-        return Hints(separator, self.encoding, self.header, usual_separator)
+        return Hints(separator, self.encoding, self.header, usual_separator, self.decimal)
 
 
 def read_table(
@@ -138,7 +140,11 @@ def read_table(
     reading = _Reading(sheet, separator, encoding, header)
     sources = [source] if isinstance(source, (str, Path)) else list(source)
     files = [file for given in sources for file in _list_files(given)]
-    tables = [_read_file(file, stdin, reading) for file in files]
+    content = (stdin or sys.stdin.buffer).read() if "-" in map(str, files) else b""
+    tables = [_read_file(file, content, reading) for file in files]
+    if len({table.decimal for table in tables}) > 1:  # a file of whole numbers has no mark
+        reading = replace(reading, decimal=",")
+        tables = [_read_file(file, content, reading) for file in files]
     return tables[0] if len(tables) == 1 else _join(tables)
 
 
@@ -149,11 +155,12 @@ def _list_files(source: Source) -> list[Source]:
     return [*sorted(glob.glob(str(source), recursive=True))] or [source]
 
 
-def _read_file(source: Source, stdin: BinaryIO | None, reading: _Reading) -> TableFile:
+def _read_file(source: Source, content: bytes, reading: _Reading) -> TableFile:
+    """Read a file, or the content of standard input."""
     path = Path(source)
     if str(source) == "-":
-        content = (stdin or sys.stdin.buffer).read()
-        is_json = content.lstrip()[:1] == b"{"
+        with open_decompressed(content, find_compression_of(content), "standard input") as stream:
+            is_json = stream.read(1024).lstrip()[:1] == b"{"
         table = _read_known(content, "standard input", JSON_LINES if is_json else CSV, reading)
     elif not path.is_file():
         raise TableError(f"File not found: {path}.")
