@@ -135,7 +135,7 @@ def test_where_one_cannot_write_is_found_before_the_fit(table, tmp_path, command
 def test_two_outputs_cannot_share_a_file(table, tmp_path):
     found = run("detect", table, "-o", tmp_path / "x.csv", "--report", tmp_path / "x.csv")
     assert found.exit_code == 2
-    assert "Two outputs" in found.stderr
+    assert "must be different files" in found.stderr
 
 
 def test_a_full_disk_has_its_own_code_and_leaves_the_old_file(table, tmp_path):

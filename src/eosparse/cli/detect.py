@@ -31,6 +31,11 @@ def detect(
     save_model: options.ModelOption = None,
     top: options.TopOption = 20,
     force: options.ForceOption = False,
+    safe: options.SafeOption = False,
+    sheet: options.SheetOption = None,
+    separator: options.SeparatorOption = None,
+    encoding: options.EncodingOption = None,
+    header: options.HeaderOption = None,
 ) -> None:
     """Find outliers in a table, with p-values and reasons.
 
@@ -38,8 +43,11 @@ def detect(
     weights collapsed), 4 no memory or disk space, 130 interrupted.
     """
     kinds = options.split_kinds(kind)
-    selection = options.TableSelection(table, columns, ignore, identifier, kinds=kinds)
-    files = options.OutputFiles(output, report, save_model, force)
+    reading = options.Reading(sheet, separator, encoding, header)
+    selection = options.TableSelection(
+        table, columns, ignore, identifier, kinds=kinds, reading=reading
+    )
+    files = options.OutputFiles(output, report, save_model, force, safe)
     with options.handle_errors() as notes, StatusLine() as status:
         files.check()
         from eosparse import EOSDetector  # takes a second, which the status line bridges
@@ -115,7 +123,7 @@ def _detect_on_disk(
     if files.report is not None or files.model is not None:
         raise TableError("--report and --save-model need a table that fits into memory.")
     status.show(f"Looking through {selection.table}")
-    survey = survey_table(selection.table)
+    survey = survey_table(selection.table, selection.reading.make_hints())
     check_output(survey, files.output)
     found = selection.recognise(survey.sample)
     found = correct_roles(found, survey, is_selected=bool(selection.columns))

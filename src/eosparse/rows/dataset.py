@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eosparse.rows.formats import Format, find_format
-from eosparse.rows.text_files import find_common_dialect, make_text_format, read_text
+from eosparse.rows.text_files import (
+    find_common_dialect,
+    make_text_format,
+    note_encoding,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyarrow.dataset import Dataset
 
-    from eosparse.rows.dialect import Dialect
+    from eosparse.rows.dialect import Dialect, Hints
 
 
 def import_pyarrow() -> Any:
@@ -41,7 +46,8 @@ def open_dataset(source: Any, partitioning: Any) -> Dataset:
     # pyarrow infers types from the first rows; integers there may be followed by decimals.
     types = {f.name: pa.float64() if pa.types.is_integer(f.type) else f.type
              for f in dataset.schema if f.name in dialect.names}  # fmt: skip
-    return _open_or_explain(files, {"format": make_text_format(dialect, types), **options})
+    typed = _open_or_explain(files, {"format": make_text_format(dialect, types), **options})
+    return note_encoding(typed, dialect)
 
 
 def open_text(
@@ -52,13 +58,13 @@ def open_text(
     pa = import_pyarrow()
     types = {name: pa.float64() if name in numbers else pa.string() for name in dialect.names}
     form = make_text_format(dialect, types, is_verbatim=is_verbatim)
-    return _open_or_explain(files, {"format": form, **options})
+    return note_encoding(_open_or_explain(files, {"format": form, **options}), dialect)
 
 
-def find_text_dialect(source: Any) -> Dialect | None:
+def find_text_dialect(source: Any, hints: Hints | None = None) -> Dialect | None:
     """Return how the text files of a source are written; None for other formats."""
     files, found, _ = _find_files(source, None)
-    return None if found.separator is None else find_common_dialect(files)
+    return None if found.separator is None else find_common_dialect(files, hints)
 
 
 def _find_files(source: Any, partitioning: Any) -> tuple[list[str], Format, dict[str, Any]]:

@@ -11,7 +11,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Row = Sequence[str]
 
 # The part of a file that its dialect is recognised from.
-_HEAD_BYTES = 2**18
+_HEAD_BYTES, _HEAD_LINES = 2**18, 1000
 # Lines of a title that may stand above the header.
 _MAX_TITLE_LINES = 50
 _SEPARATORS = (",", ";", "\t", "|")
@@ -111,14 +111,15 @@ class Hints:
         What you said; None to recognise it.
     has_header : bool or None
         What you said; None to recognise it.
-    usual_separator : str
-        What the extension of the file stands for, if the file itself does not tell.
+    usual_separator, usual_decimal : str
+        What the extension of the file, or other files, stand for, if the file itself does not tell.
     """
 
     separator: str | None = None
     encoding: str | None = None
     has_header: bool | None = None
     usual_separator: str = ","
+    usual_decimal: str = "."
 
 
 def sniff_dialect(source: Path | bytes, name: str, hints: Hints | None = None) -> Dialect:
@@ -153,18 +154,15 @@ def sniff_dialect(source: Path | bytes, name: str, hints: Hints | None = None) -
         head = stream.read(_HEAD_BYTES)
         is_whole = not stream.read(1)
     encoding = hints.encoding or find_encoding(head)
-    lines = _split_lines(_decode(head, encoding, name), is_whole)
+    lines, is_whole = _split_lines(_decode(head, encoding, name), is_whole)
     if not any(line.strip() for line in lines):
         raise TableError(f"{name} is empty.")
     quote = _find_quote(lines)
     layout = _find_layout(lines, quote, hints, is_whole)
-    names = layout.name_columns()
-    if hints.has_header is not False:
-        _check_header(layout, names, name, is_given=hints.has_header is True)
-    else:
-        names = tuple(f"column_{i + 1}" for i in range(len(names)))
-    decimal = _find_decimal_mark(layout)
     first = layout.numbers[layout.header]
+    cells, rows = layout.name_columns(), layout.rows
+    names = check_names(cells, rows, name, f"line {first[0] + 1}", hints.has_header)
+    decimal = _find_decimal_mark(layout, hints.usual_decimal)
     ends = [line[len(line.rstrip("\r\n")) :] for line in lines if line.endswith(("\r", "\n"))]
     return Dialect(
         names,
@@ -221,10 +219,11 @@ def _decode(head: bytes, encoding: str, name: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _split_lines(text: str, is_whole: bool) -> list[str]:
-    """Return complete lines with their ends: LF, CRLF or CR."""
+def _split_lines(text: str, is_whole: bool) -> tuple[list[str], bool]:
+    """Return complete lines with their ends, LF, CRLF or CR, and whether these are all."""
     lines = list(io.StringIO(text, newline=""))
-    return lines if is_whole or len(lines) < 2 else lines[:-1]
+    complete = lines if is_whole or len(lines) < 2 else lines[:-1]
+    return complete[:_HEAD_LINES], is_whole and len(complete) <= _HEAD_LINES
 
 
 def _find_quote(lines: Sequence[str]) -> str:
@@ -278,12 +277,11 @@ class _Layout:
         share = fitting / len(self.records)
         return (round(share, 1), -self.header, self.width)
 
-    def name_columns(self) -> tuple[str, ...]:
-        """Return the names of the columns; those without one are numbered."""
+    def name_columns(self) -> list[str]:
+        """Return the cell that names each column."""
         n_columns = self.width - self.has_trailing
-        cells = [cell.strip() for cell in self.records[self.header][:n_columns]]
-        cells = [""] * (n_columns - len(cells)) + cells
-        return tuple(cell or f"Unnamed: {i}" for i, cell in enumerate(cells))
+        cells = self.records[self.header][:n_columns]
+        return [""] * (n_columns - len(cells)) + cells
 
 
 def _find_layout(lines: Sequence[str], quote: str, hints: Hints, is_whole: bool) -> _Layout:
@@ -328,24 +326,34 @@ def _lay_out(
     width = max(widths, key=lambda width: (widths[width], width))
     is_told = len(records) > 1 and re.fullmatch(r"sep=.?", records[0][0]) is not None
     first = 1 if is_told else 0
-    header = first if hints.has_header is False else _find_header(records, width, first)
-    return _Layout(separator, records, numbers, width, header)
+    header = first if hints.has_header is False else find_header(records, width, first)
+    return _Layout(separator, records, numbers, max(width, len(records[header])), header)
 
 
-def split_records(lines: Sequence[str], separator: str, quote: str) -> _csv.Reader:
-    """Return a reader that splits lines into records of cells; spaces before a cell are dropped."""
-    return csv.reader(lines, delimiter=separator, quotechar=quote, skipinitialspace=True)
+def split_records(
+    lines: Iterable[str], separator: str, quote: str, *, is_spaced: bool = True
+) -> _csv.Reader:
+    """Return a reader that splits lines into cells, if asked without spaces before them."""
+    is_spaced = is_spaced or separator == _BLANKS
+    return csv.reader(lines, delimiter=separator, quotechar=quote, skipinitialspace=is_spaced)
 
 
-def _find_header(records: Sequence[Row], width: int, first: int) -> int:
+def find_header(records: Sequence[Row], width: int, first: int = 0) -> int:
     """Return the record that names the columns: the first of the width of the rows.
 
     A line with a single cell is a title. A comment, or a line that is one cell short, names the
     columns only if a row comes next.
+
+    Examples
+    --------
+    >>> find_header([["Heights", "", ""], ["name", "cm", "kg"], ["Anna", "170", "65"]], 3)
+    1
     """
     rows = [cells for cells in records if len(cells) == width]
     for i, cells in enumerate(records[:_MAX_TITLE_LINES]):
-        if i < first or len(cells) not in (width, width - 1):
+        if i >= first and len(cells) > width:
+            return i  # no title; rows that are shorter will be named
+        if i < first or len(cells) < width - 1:
             continue
         if width > 2 and sum(map(bool, cells)) < 2:
             continue
@@ -372,44 +380,67 @@ def _list_numeric(rows: Sequence[Row]) -> list[int]:
     return found
 
 
-def _check_header(layout: _Layout, names: Row, name: str, *, is_given: bool) -> None:
-    """Refuse columns of the same name, and a first line that is a row."""
-    if not is_given and _is_row(layout, names):
+def check_names(
+    cells: Row, rows: Sequence[Row], name: str, place: str, has_header: bool | None = None
+) -> tuple[str, ...]:
+    """Return the names of columns; refuse those that occur twice, and cells that look like a row.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        The cells of the header, of which the empty ones are numbered.
+    rows : sequence of sequence of str
+        Some of the rows below.
+    name, place : str
+        The file and where its header is, for messages.
+    has_header : bool, optional
+        What you said. If there is none, columns are numbered.
+
+    Examples
+    --------
+    >>> check_names(["id", ""], [["1", "x"]], "t.csv", "line 1")
+    ('id', 'Unnamed: 1')
+    """
+    if has_header is False:
+        return tuple(f"column_{i + 1}" for i in range(len(cells)))
+    names = tuple(cell.strip() or f"Unnamed: {i}" for i, cell in enumerate(cells))
+    if has_header is None and _is_row(names, rows):
         shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-        line = layout.numbers[layout.header][0] + 1
         raise TableError(
-            f"{name} has no header: line {line} looks like a row ({shown}). Add a line with the "
-            "names of the columns, or use --no-header to number them; --header takes the line "
-            "for names."
+            f"{name} has no header: {place} looks like a row ({shown}). Add the names of the "
+            "columns above it, or use --no-header to number them; with --header, they are names."
         )
     commonest, count = Counter(names).most_common(1)[0]
     if count > 1:
         raise TableError(f"{name} has several columns named {commonest!r}. Rename them.")
+    return names
 
 
-def _is_row(layout: _Layout, names: Row) -> bool:
+def _is_row(names: Row, rows: Sequence[Row]) -> bool:
     """Whether names are numbers above numbers, and count nothing such as years."""
-    rows = layout.rows
     numeric = _list_numeric(rows) if rows else range(len(names))
     found = [names[i] for i in numeric if i < len(names) and is_number(names[i])]
-    return bool(found) and not (len(found) < len(names) and _are_steps(found))
+    return bool(found) and not _are_steps(found, is_mixed=len(found) < len(names))
 
 
-def _are_steps(names: Row) -> bool:
-    """Whether names are years in a row, or at least five evenly spaced numbers."""
+def _are_steps(names: Row, *, is_mixed: bool) -> bool:
+    """Whether names are years in a row, or beside text at least five evenly spaced numbers."""
     try:
         numbers = [float(name) for name in names]
     except ValueError:
         return False
     steps = {round(b - a, 9) for a, b in pairwise(numbers)}
     are_years = all(1500 <= number <= 2200 and number % 1 == 0 for number in numbers)
-    return len(steps) == 1 and steps != {0.0} and (are_years or len(numbers) >= 5)
+    if len(steps) != 1 or steps == {0.0}:
+        return False
+    # Two years such as 1756 and 1791 may well be those of a row.
+    return (are_years and (len(names) > 2 or steps == {1.0})) or (is_mixed and len(names) >= 5)
 
 
-def _find_decimal_mark(layout: _Layout) -> str:
+def _find_decimal_mark(layout: _Layout, usual: str) -> str:
     """Return the decimal mark of most numbers; a comma if "1,643" is all there is and it may be."""
     cells = [cell for row in layout.rows for cell in row]
-    usual = "."
-    if layout.separator != "," and any("," in cell and is_number(cell) for cell in cells):
-        usual = "." if any("." in cell and is_number(cell) for cell in cells) else ","
+    if layout.separator != ",":
+        marks = {mark for mark in ",." for cell in cells if mark in cell and is_number(cell)}
+        usual = "," if marks == {","} else usual
     return find_decimal_mark(cells, usual)

@@ -12,7 +12,7 @@ from eosparse.rows.formats import TableError, find_format
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
-    from pyarrow.dataset import CsvFileFormat
+    from pyarrow.dataset import CsvFileFormat, Dataset
 
 MISSING_TEXT = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
@@ -23,10 +23,18 @@ MISSING_TEXT = (
 _BLOCK_BYTES = 2**21
 # A column that pyarrow needs a name for, and that nobody has.
 _TRAILING = "\0"
+_ENCODING = b"eosparse: encoding"
 
 
-def find_common_dialect(files: Sequence[str]) -> Dialect:
+def find_common_dialect(files: Sequence[str], hints: Hints | None = None) -> Dialect:
     """Return how all of some text files are written, or name the first that differs.
+
+    Parameters
+    ----------
+    files : sequence of str
+        The files.
+    hints : Hints, optional
+        What you said about them.
 
     Examples
     --------
@@ -39,7 +47,7 @@ def find_common_dialect(files: Sequence[str]) -> Dialect:
     common: Dialect | None = None
     for file in files:
         usual = find_format(file, streamed=True).separator or ","
-        found = sniff_dialect(Path(file), file, Hints(usual_separator=usual))
+        found = sniff_dialect(Path(file), file, replace(hints or Hints(), usual_separator=usual))
         if found.separator == " ":
             raise TableError(f"{file}: columns separated by blanks cannot be streamed. Use commas.")
         common = common or found
@@ -80,14 +88,13 @@ def make_text_format(
     import pyarrow.dataset
 
     names = [*dialect.names, *([_TRAILING] if dialect.has_trailing else [])]
-    encoding = "utf8" if dialect.encoding in ("utf-8", "utf-8-sig") else dialect.encoding
     parsing = pyarrow.csv.ParseOptions(
         delimiter=dialect.separator, quote_char=dialect.quote, newlines_in_values=True
     )
     reading = pyarrow.csv.ReadOptions(
         column_names=names,
         skip_rows=dialect.n_lines_above,
-        encoding=encoding,
+        encoding=_find_encoding(dialect),
         block_size=_BLOCK_BYTES,
     )
     converting = pyarrow.csv.ConvertOptions(
@@ -99,6 +106,17 @@ def make_text_format(
     return pyarrow.dataset.CsvFileFormat(
         parse_options=parsing, read_options=reading, convert_options=converting
     )
+
+
+def _find_encoding(dialect: Dialect) -> str:
+    """Return pyarrow's name of an encoding; it skips the byte order mark of UTF-8 itself."""
+    return "utf8" if dialect.encoding in ("utf-8", "utf-8-sig") else dialect.encoding
+
+
+def note_encoding(dataset: Dataset, dialect: Dialect) -> Dataset:
+    """Return a dataset whose schema tells the encoding, which its fragments forget."""
+    told = {_ENCODING: _find_encoding(dialect).encode()}
+    return dataset.replace_schema(dataset.schema.with_metadata(told))
 
 
 def read_text(fragment: Any, schema: Schema, names: Sequence[str]) -> Iterator[RecordBatch]:
@@ -114,10 +132,10 @@ def read_text(fragment: Any, schema: Schema, names: Sequence[str]) -> Iterator[R
         strings_can_be_null=known.strings_can_be_null,
         decimal_point=known.decimal_point,
     )
+    reading = given.read_options
+    reading.encoding = (schema.metadata or {}).get(_ENCODING, b"utf8").decode()
     with (
         fragment.filesystem.open_input_stream(fragment.path) as stream,
-        pyarrow.csv.open_csv(
-            stream, given.read_options, fragment.format.parse_options, converting
-        ) as reader,
+        pyarrow.csv.open_csv(stream, reading, fragment.format.parse_options, converting) as reader,
     ):
         yield from reader

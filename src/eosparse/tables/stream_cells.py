@@ -7,7 +7,7 @@ ways, such as dates and numbers with units, takes the way of a table in memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,13 +18,16 @@ from eosparse.fitting.table_input import warn_of_empty
 from eosparse.rows import FileRows, FrameReader, Kind
 from eosparse.rows.frame_cells import Cells as CellType
 from eosparse.tables.cells import Encoding, Missing, check_any_numbers, note_missing, take_cells
-from eosparse.tables.columns import PLAIN_NUMBERS, Column, Role
+from eosparse.tables.columns import LARGE_COUNT, PLAIN_NUMBERS, Column, Role
 from eosparse.tables.reading import TableError
 from eosparse.tables.survey import Survey, as_text, read_plain_numbers, trim_and_mark
+from eosparse.tables.written_numbers import is_text
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyarrow import Array, RecordBatch
+
+    from eosparse.rows.number_text import Notation
 
 LeavesOut = Literal["nothing", "empty", "gaps"]
 TRUTHS = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
@@ -44,6 +47,11 @@ def correct_roles(columns: Sequence[Column], survey: Survey, *, is_selected: boo
 def _correct_role(column: Column, survey: Survey, *, is_selected: bool) -> Column:
     facts = survey.facts[column.name]
     column = replace(column, n_missing=max(column.n_missing, facts.n_missing))
+    is_number_of_row = facts.is_counted and (facts.low in (0, 1) or facts.low >= LARGE_COUNT)
+    if column.role is Role.NUMBER and column.why == PLAIN_NUMBERS and not is_selected:
+        if facts.is_number and is_number_of_row:
+            return replace(column, role=Role.IDENTIFIER, why="a different whole number in each row")
+        return column
     n_texts = np.inf if facts.texts is None else len(facts.texts)
     is_told = column.why.startswith("you said so")
     if column.role in (Role.CONSTANT, Role.EMPTY):
@@ -70,6 +78,8 @@ class StreamedCells:
         How cells are read.
     levels : dict of str to tuple of str
         For each category, its levels in sorted order.
+    notations : mapping of str to Notation
+        How numbers are written that pyarrow does not read.
     truths : frozenset of str
         Columns of a text file that hold true and false.
     decimal : str
@@ -87,6 +97,7 @@ class StreamedCells:
     columns: tuple[Column, ...]
     encoding: Encoding
     levels: dict[str, tuple[str, ...]]
+    notations: Mapping[str, Notation]
     truths: frozenset[str] = frozenset()
     decimal: str = "."
     is_text: bool = False
@@ -112,7 +123,8 @@ class StreamedCells:
                     f"--ignore, or use --kind {name}=category."
                 )
         decimal = "." if dialect is None else dialect.decimal
-        return cls(used, encoding, levels, truths, decimal, dialect is not None)
+        is_text = dialect is not None
+        return cls(used, encoding, levels, survey.notations, truths, decimal, is_text)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,6 +181,8 @@ class StreamedCells:
             return self._read_levels(cells, column.name)
         if column.role is not Role.NUMBER or column.name in self.truths:
             return None
+        if column.name in self.notations and as_text(cells) is not None:
+            return None
         numbers = read_plain_numbers(cells, self.decimal)
         if numbers is None or (not self.is_text and as_text(cells) is not None):
             return None
@@ -193,9 +207,17 @@ class StreamedCells:
         frame = self.read_frame(records, [column.name for column in columns])
         truths = [column.name for column in columns if column.name in self.truths]
         frame = frame.assign(**{name: frame[name].map(TRUTHS) for name in truths})
+        frame = self.parse_written(frame)
         cells = take_cells(frame, columns, missing="keep", encoding=self.encoding).frame
         types = {column.name: _TYPES[column.role] for column in columns}
         return FrameReader(tuple(types), {}, {}, types).read(cells)
+
+    def parse_written(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a frame in which numbers with units, or other marks than Python's, are numbers."""
+        written = [name for name in frame.columns if name in self.notations]
+        return frame.assign(
+            **{name: _parse_cells(frame[name], self.notations[name]) for name in written}
+        )
 
     def read_frame(self, records: RecordBatch, names: Sequence[str]) -> pd.DataFrame:
         """Return some columns of a batch as a data frame."""
@@ -206,6 +228,13 @@ class StreamedCells:
             cells = [c if (text := as_text(c)) is None else trim_and_mark(text) for c in cells]
         frame: pd.DataFrame = pa.table(cells, names=list(names)).to_pandas()
         return frame
+
+
+def _parse_cells(cells: pd.Series[Any], notation: Notation) -> pd.Series[Any]:
+    """Return text as numbers; NaN where it is none."""
+    if not is_text(cells):
+        return cells
+    return cells.map(notation.parse, na_action="ignore").astype("float64")
 
 
 def _list_levels(survey: Survey, name: str) -> tuple[str, ...]:

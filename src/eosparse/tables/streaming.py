@@ -37,6 +37,7 @@ from eosparse.tables.stream_cells import TRUTHS, StreamedCells, count_gaps, sett
 from eosparse.tables.stream_output import RowWriter, check_stream_format, write_rows
 from eosparse.tables.summary import DetectionSummary, FlaggedRow, TableSummary
 from eosparse.tables.survey import Survey, mark_missing, read_plain_numbers, trim_and_mark
+from eosparse.tables.writing import warn_of_replaced
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +95,11 @@ class StreamedTable:
 
 def _open_rows(survey: Survey, cells: StreamedCells) -> FileRows:
     table, facts = survey.table, survey.facts
-    numbers = [c.name for c in cells.columns if c.role is Role.NUMBER and facts[c.name].is_number]
+    numbers = [
+        c.name
+        for c in cells.columns
+        if c.role is Role.NUMBER and facts[c.name].is_number and c.name not in cells.notations
+    ]
     return FileRows(table.read(numbers), cells.names, decoder=cells, ledger=table.ledger)
 
 
@@ -185,9 +190,9 @@ def check_output(survey: Survey, output: Path | None) -> None:
     check_stream_format(output)
     if str(output.resolve()) in {str(Path(file).resolve()) for file in survey.table.ledger.stamps}:
         raise TableError(f"{output} is one of the input files. Write to another file.")
-    taken = [name for name in SCORES if name in survey.table.names]
-    if taken:
-        raise TableError(f"The table has a column {taken[0]!r} already. Rename it first.")
+    replaced = [name for name in SCORES if name in survey.table.names]
+    if replaced:
+        warn_of_replaced(output, replaced)
 
 
 @contextmanager
@@ -267,6 +272,8 @@ def _restore_type(cells: pd.Series[Any], name: str, table: StreamedTable) -> pd.
     import pyarrow as pa
 
     kind = table.survey.sample[name].dtype
+    if name in table.cells.notations:
+        return cells
     if str(kind) == "bool":
         cells = cells.map(TRUTHS)
     elif table.survey.facts[name].is_number and getattr(kind, "kind", "O") in "iuf":
@@ -285,9 +292,10 @@ def _describe(
     if flagged.empty:
         return ()
     cells, encoding = flagged.reset_index(drop=True), table.cells.encoding
-    values = take_cells(cells, table.cells.columns, missing="keep", encoding=encoding).frame
+    parsed = table.cells.parse_written(cells)
+    values = take_cells(parsed, table.cells.columns, missing="keep", encoding=encoding).frame
     return describe_rows(
-        cells,
+        parsed,
         table.columns,
         detector,
         values,
@@ -302,7 +310,7 @@ def _append(judged: _JudgedBatch, table: StreamedTable, *, is_text: bool) -> Tab
     import pyarrow as pa
 
     stored = table.survey.table
-    records = judged.records.select(stored.list_all())
+    records = judged.records.select([n for n in stored.list_all() if n not in SCORES])
     columns = list(records.columns)
     if stored.dialect is not None and not is_text:
         columns = [_read_typed(cells, name, table)

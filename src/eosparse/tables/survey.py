@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eosparse.core import FloatArray
 from eosparse.rows.dataset import (
     check_same_columns,
     find_text_dialect,
@@ -23,16 +24,18 @@ from eosparse.rows.dataset import (
     open_text,
 )
 from eosparse.rows.files import FileRows, open_rows
-from eosparse.rows.text_files import MISSING_TEXT
 from eosparse.rows.unchanged import Ledger
-from eosparse.tables.reading import TableError, read_table
+from eosparse.tables.originals import GAPS, ArrowOriginal
+from eosparse.tables.reading import TableError, TableFile, make_frame, read_table
+from eosparse.tables.written_numbers import read_written_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyarrow import Array, RecordBatch
     from pyarrow.dataset import Dataset
 
-    from eosparse.rows.dialect import Dialect
+    from eosparse.rows.dialect import Dialect, Hints
+    from eosparse.rows.number_text import Notation
 
 # Rows that are kept, or half of them; fewer of wide tables and of long text.
 _MOST_ROWS, _MOST_CELLS, _MOST_BYTES = 20_000, 4_000_000, 2**28
@@ -67,9 +70,9 @@ class StoredTable:
     verbatim: Ledger
 
     @classmethod
-    def open(cls, source: str) -> StoredTable:
+    def open(cls, source: str, hints: Hints | None = None) -> StoredTable:
         """Find the files of a folder or file, and the columns that all of them have."""
-        dialect = find_text_dialect(source)
+        dialect = find_text_dialect(source, hints)
         if dialect is not None:
             dataset = open_text(source, "hive", dialect, (), is_verbatim=True)
             ledger = Ledger.of(list(dataset.files))
@@ -151,6 +154,8 @@ class ColumnFacts:
         Cells without a value; numbers that are not finite are none.
     low, high : float
         The least and the largest number.
+    is_counted : bool
+        Whether each number is the one before and one more.
     texts : set of str or None
         The different texts; None if there are too many.
     """
@@ -159,6 +164,7 @@ class ColumnFacts:
     n_missing: int = 0
     low: float = np.inf
     high: float = -np.inf
+    is_counted: bool = True
     texts: set[str] | None = field(default_factory=set)
 
     def add(self, cells: Array, decimal: str, *, is_written: bool) -> None:
@@ -170,7 +176,7 @@ class ColumnFacts:
         if numbers is not None:
             known = numbers.filter(pc.is_finite(numbers))
             self.n_missing += len(numbers) - len(known)
-            self._widen(known)
+            self._widen(known.to_numpy(zero_copy_only=False))
             return
         self.is_number = False
         text = _read_text(cells, is_written=is_written)
@@ -180,13 +186,13 @@ class ColumnFacts:
             if len(self.texts) > _MOST_LEVELS:
                 self.texts = None
 
-    def _widen(self, known: Array) -> None:
-        import pyarrow.compute as pc
-
-        if len(known):
-            ends = pc.min_max(known)
-            self.low = min(self.low, ends["min"].as_py())
-            self.high = max(self.high, ends["max"].as_py())
+    def _widen(self, known: FloatArray) -> None:
+        if not len(known):
+            return
+        if self.is_counted:
+            first = self.high + 1 if np.isfinite(self.high) else known[0]
+            self.is_counted = known[0] == first and bool((np.diff(known) == 1).all())
+        self.low, self.high = min(self.low, known.min()), max(self.high, known.max())
 
 
 def _read_text(cells: Array, *, is_written: bool) -> Array | None:
@@ -235,7 +241,7 @@ def mark_missing(cells: Array) -> Array:
 
     if not pa.types.is_string(cells.type):
         return cells
-    is_mark = pc.is_in(cells, pa.array(MISSING_TEXT))
+    is_mark = pc.is_in(cells, pa.array(GAPS))
     return pc.if_else(is_mark, pa.scalar(None, pa.string()), cells)
 
 
@@ -260,6 +266,8 @@ class Survey:
         Every k-th row, as a table in memory would hold it.
     facts : dict of str to ColumnFacts
         What all cells of each column have shown.
+    notations : dict of str to Notation
+        By column of text that was read as numbers: how they are written.
     notes : tuple of str
         What was assumed about the files.
     """
@@ -268,6 +276,7 @@ class Survey:
     n_rows: int
     sample: pd.DataFrame
     facts: dict[str, ColumnFacts]
+    notations: Mapping[str, Notation]
     notes: tuple[str, ...] = ()
 
     @property
@@ -276,9 +285,9 @@ class Survey:
         return len(self.sample) == self.n_rows
 
 
-def survey_table(source: str) -> Survey:
-    """Read a table on disk once."""
-    table = StoredTable.open(source)
+def survey_table(source: str, hints: Hints | None = None) -> Survey:
+    """Read a table on disk once; `hints` are what is known about text files."""
+    table = StoredTable.open(source, hints)
     if not table.names:
         raise TableError(f"{source} has no columns.")
     most = max(_FEWEST_ROWS, min(_MOST_ROWS, _MOST_CELLS // len(table.names)))
@@ -290,24 +299,24 @@ def survey_table(source: str) -> Survey:
             facts[name].add(cells, decimal, is_written=table.dialect is not None)
     if not thinned.n_seen:
         raise TableError(f"{source} has column names but no rows.")
-    sample, notes = _build_sample(table, thinned.kept)
-    return Survey(table, thinned.n_seen, sample, facts, notes)
+    sample = _build_sample(table, thinned.kept)
+    return Survey(table, thinned.n_seen, sample.frame, facts, sample.notations, sample.notes)
 
 
-def _build_sample(
-    table: StoredTable, kept: list[RecordBatch]
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _build_sample(table: StoredTable, kept: list[RecordBatch]) -> TableFile:
     """Return rows as a table in memory holds them: text is read in the same way."""
     import pyarrow as pa
 
-    rows = pa.Table.from_batches(kept)
+    rows, name = pa.Table.from_batches(kept), table.source.rstrip("/").rsplit("/", 1)[-1]
     if table.dialect is None:
-        return rows.to_pandas(), ()
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=table.dialect.separator, quotechar=table.dialect.quote)
+        typed = make_frame(ArrowOriginal(rows.replace_schema_metadata()))
+        frame, notations, notes = read_written_numbers(typed, ".")
+        return TableFile(frame, name, notes=notes, notations=notations)
+    separator, text = table.dialect.separator, io.StringIO()
+    writer = csv.writer(text, delimiter=separator, quotechar=table.dialect.quote)
     writer.writerow(table.names)
     for part in rows.to_batches(max_chunksize=1000):
         writer.writerows(zip(*(cells.to_pylist() for cells in part.columns), strict=True))
-    found = read_table("-", io.BytesIO(text.getvalue().encode("utf-8")))
-    name = table.source.rstrip("/").rsplit("/", 1)[-1]
-    return found.frame, tuple(note.replace("standard input", name) for note in found.notes)
+    content = io.BytesIO(text.getvalue().encode("utf-8"))
+    found = read_table("-", content, separator=separator, encoding="utf-8", header=True)
+    return replace(found, notes=tuple(n.replace("standard input", name) for n in found.notes))
