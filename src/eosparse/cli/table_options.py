@@ -201,7 +201,7 @@ class TableSelection:
     @property
     def is_streamed(self) -> bool:
         """Whether the table is too large for memory: a folder, or files above a gigabyte."""
-        from eosparse.tables.limits import are_too_large
+        from eosparse.rows.limits import are_too_large
 
         return are_too_large([Path(table) for table in self.tables])
 

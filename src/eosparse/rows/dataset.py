@@ -188,11 +188,23 @@ def _read_fragment(
         yield from read_text(fragment, dataset.schema, names)
     elif isinstance(form, pa.dataset.IpcFileFormat):
         yield from _read_arrow(fragment, names, batch_size)
-    else:  # page by page
-        file = pa.parquet.ParquetFile(
-            fragment.path, filesystem=fragment.filesystem, pre_buffer=False, buffer_size=2**16
+    else:
+        yield from _read_parquet(fragment, names, batch_size)
+
+
+def _read_parquet(fragment: Any, names: list[str], batch_size: int) -> Iterator[RecordBatch]:
+    """Read a Parquet file page by page, and check that it holds the rows that it promises."""
+    file = import_pyarrow().parquet.ParquetFile(
+        fragment.path, filesystem=fragment.filesystem, pre_buffer=False, buffer_size=2**16
+    )
+    n_rows, n_promised = 0, file.metadata.num_rows
+    for records in file.iter_batches(batch_size, columns=names):
+        n_rows += len(records)
+        yield records
+    if names and n_rows != n_promised:
+        raise ValueError(
+            f"{fragment.path} is damaged: it promises {n_promised:,} rows and holds {n_rows:,}."
         )
-        yield from file.iter_batches(batch_size, columns=names)
 
 
 def _read_arrow(fragment: Any, names: list[str], batch_size: int) -> Iterator[RecordBatch]:
