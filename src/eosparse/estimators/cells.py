@@ -168,7 +168,7 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
         reader = getattr(self, "_reader", None)
         kinds = {**({} if reader is None else reader.kinds), **(self.kinds or {})}
         with fit_threads(table.n_features):
-            self._fit: CellFit = fit_cells(table, options, kinds, fdr=self.fdr, bends=self.margins)
+            self._fit: CellFit = fit_cells(table, options, kinds, bends=self.margins)
             self._set_rates(table)
         result, theta = self._fit.fit.result, self._fit.theta
         self.columns_ = self._fit.columns
