@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eosparse.core import BoolArray, FloatArray
 from eosparse.fitting.cell_fit import CellFit, CellVerdict
@@ -48,7 +49,7 @@ def write_wrong_cells(
 
 
 def _tabulate(
-    values: FloatArray, verdict: CellVerdict, is_wrong: BoolArray, names: Sequence[str] | Any
+    values: FloatArray, verdict: CellVerdict, is_wrong: BoolArray, names: NDArray[np.str_]
 ) -> dict[str, Any]:
     rows, columns = np.nonzero(is_wrong)
     numbers = {"value": values, "expected": verdict.expected, "low": verdict.low}
