@@ -37,6 +37,11 @@ def labels(
     as_json: options.JsonOption = False,
     top: options.TopOption = 20,
     force: options.ForceOption = False,
+    safe: options.SafeOption = False,
+    sheet: options.SheetOption = None,
+    separator: options.SeparatorOption = None,
+    encoding: options.EncodingOption = None,
+    header: options.HeaderOption = None,
 ) -> None:
     """Find wrong labels in a table, and suggest others.
 
@@ -44,8 +49,9 @@ def labels(
     """
     from eosparse.tables.label_audit import append_issues, audit_labels, summarise_labels
 
-    selection = options.TableSelection(table, columns, ignore, identifier, target)
-    files = options.OutputFiles(output, report, force=force)
+    reading = options.Reading(sheet, separator, encoding, header)
+    selection = options.TableSelection(table, columns, ignore, identifier, target, reading=reading)
+    files = options.OutputFiles(output, report, force=force, safe=safe)
     with options.handle_errors() as notes, StatusLine() as status:
         files.check()
         status.show("Reading the table")

@@ -19,7 +19,7 @@ from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import combine_options
 from eosparse.fitting.table_input import open_new, open_training, read_new
 from eosparse.inference import Promise
-from eosparse.rows import FileRows, Table, fit_threads, is_frame
+from eosparse.rows import FileRows, Table, collect_rows, fit_threads, is_frame
 
 
 class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
@@ -373,6 +373,7 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
         """
         from eosparse.estimators.repair import repair_frame
 
+        X = collect_rows(X)
         values = read_new(self, X, "repair")
         repaired = self._repair_values(values)
         if not is_frame(X):

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from eosparse.core import FloatArray, IntArray
+from eosparse.rows import collect_rows
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ def check_rows(outer: Any, X: Any, inner: Any, *, reset: bool) -> Any:
     >>> check_rows(EOSRegressor(), [[1.0], [2.0]], Ridge(), reset=True).shape
     (2, 1)
     """
+    X = collect_rows(X)
     if reset and _num_samples(X) < 2:
         raise ValueError(f"n_samples={_num_samples(X)}: at least two rows are needed.")
     if not get_tags(_get_first_step(inner)).input_tags.two_d_array:

@@ -266,18 +266,18 @@ def _score_model(audit: LabelAudit, train: Any, test: Any) -> float:
 
 
 def append_issues(audit: LabelAudit, summary: LabelSummary) -> pd.DataFrame:
-    """Return all rows of the table with what was found; rows that were left out have nothing."""
-    frame, found = audit.source.frame.copy(), audit.issues.table
+    """Return the columns to append to the table; rows that were left out have nothing."""
+    import pandas as pd
+
+    n_rows, found = len(audit.source.frame), audit.issues.table
     places = np.flatnonzero(audit.features.is_kept)[found["row"].to_numpy(dtype=int)]
+    columns: dict[str, Any] = {}
     for name, source in (("eos_weight", "weight"), ("eos_p_wrong", "probability_wrong")):
-        column = np.full(len(frame), np.nan)
-        column[places] = found[source]
-        frame[name] = column
-    suggested = np.full(len(frame), None, dtype=object)
-    suggested[places] = found["suggested"]
-    frame["eos_suggested"] = suggested
-    is_issue = np.zeros(len(frame), dtype=bool)
-    is_issue[places] = found["is_issue"]
-    frame["eos_is_outlier"] = is_issue
-    frame["eos_reason"] = list_reasons(len(frame), summary.flagged)
-    return frame
+        columns[name] = np.full(n_rows, np.nan)
+        columns[name][places] = found[source]
+    columns["eos_suggested"] = np.full(n_rows, None, dtype=object)
+    columns["eos_suggested"][places] = found["suggested"]
+    columns["eos_is_outlier"] = np.zeros(n_rows, dtype=bool)
+    columns["eos_is_outlier"][places] = found["is_issue"]
+    columns["eos_reason"] = list_reasons(n_rows, summary.flagged)
+    return pd.DataFrame(columns)
