@@ -43,8 +43,8 @@ def save(path, content):
         ("t.csv", TEXT),
         ("t.csv", TEXT.replace("\n", "\r")),
         ("t.csv", TEXT.encode("utf-16")),
-        ("t.csv", gzip.compress(TEXT.encode())),  # whatever the name says
-        ("t.csv.gz", gzip.compress(TEXT.encode())),
+        ("t.csv", gzip.compress(TEXT.encode(), mtime=0)),  # whatever the name says
+        ("t.csv.gz", gzip.compress(TEXT.encode(), mtime=0)),
         ("t.csv.bz2", bz2.compress(TEXT.encode())),
         ("t.csv.xz", lzma.compress(TEXT.encode())),
         ("t.csv.zst", zstd(TEXT.encode())),
@@ -54,7 +54,7 @@ def save(path, content):
         ("t.csv", TEXT.replace("\n", ",\n")),
         ("t.jsonl", JSON),
         ("t.ndjson", JSON),
-        ("t.jsonl.gz", gzip.compress(JSON.encode())),
+        ("t.jsonl.gz", gzip.compress(JSON.encode(), mtime=0)),
         ("t.parquet", FRAME),
         ("t.xlsx", FRAME),
     ],
@@ -66,13 +66,7 @@ def test_every_source_gives_the_same_table(tmp_path, name, content):
 
 @pytest.mark.parametrize(
     "content",
-    [
-        TEXT.encode(),
-        gzip.compress(TEXT.encode()),
-        zstd(TEXT.encode()),
-        JSON.encode(),
-        zstd(JSON.encode()),
-    ],
+    [TEXT.encode(), gzip.compress(TEXT.encode(), mtime=0), zstd(TEXT.encode()), JSON.encode()],
 )
 def test_standard_input_is_recognised_by_its_bytes(content):
     table = read_table("-", stdin=io.BytesIO(content))
@@ -105,14 +99,6 @@ def test_files_that_do_not_fit_together_are_named(tmp_path, first, second, messa
     paths = [save(tmp_path / "a.csv", first), save(tmp_path / "b.csv", second)]
     with pytest.raises(TableError, match=message):
         read_table(paths)
-
-
-def test_a_file_of_whole_numbers_has_the_decimal_mark_of_the_others(tmp_path):
-    paths = [
-        save(tmp_path / "a.csv", "x;y\n1;2\n1.643;3\n"),
-        save(tmp_path / "b.csv", "x;y\n1,5;2\n2,5;3\n"),
-    ]
-    assert read_table(paths).frame["x"].tolist() == [1, 1643, 1.5, 2.5]
 
 
 @pytest.mark.parametrize("lacking", [0, 1])
@@ -225,7 +211,6 @@ def test_cells_between_written_numbers_are_missing_and_named(tmp_path):
         ("t.jsonl", '{"a": ' + "[" * 100_000 + "\n", "nested too deeply"),
         ("t.xlsx", pd.DataFrame([[1, 2], [3, 4]], columns=[5, 7]), "row 1 looks like a row"),
         ("t.csv", "a,b\n1,2\nTotal\n", "line 3 has 1 cell"),
-        ("t.csv", "a,b,c,d\nx,y,z\nu,v,w\n", "line 2 has 3 cells, but the table has 4 columns"),
         ("t.csv", "a,b\n" + "1,2\n" * 200_000 + "1,2,3\n", "line 200002 has 3 cells"),
         ("t.csv", "a,b\n1,2,\n" * 2 + "1,2,3\n", "several|cells"),
         ("t.csv", 'a,b\n"' + "x" * 200_000 + '",1\n', "larger than field limit"),

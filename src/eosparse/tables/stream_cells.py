@@ -176,7 +176,11 @@ class StreamedCells:
     def _read_column(self, cells: Array, column: Column) -> FloatArray | None:
         """Return plain numbers and categories; None for what pyarrow cannot read."""
         if self.is_text and (text := as_text(cells)) is not None:
-            cells = trim_and_mark(text)
+            if column.role is Role.NUMBER and column.name not in self.notations:
+                plain = read_plain_numbers(text, self.decimal)  # nothing is missing, as a rule
+                cells = trim_and_mark(text) if plain is None else plain
+            else:
+                cells = trim_and_mark(text)
         if column.role is Role.CATEGORY:
             return self._read_levels(cells, column.name)
         if column.role is not Role.NUMBER or column.name in self.truths:

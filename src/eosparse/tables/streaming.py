@@ -38,6 +38,7 @@ from eosparse.tables.stream_output import RowWriter, check_stream_format, write_
 from eosparse.tables.summary import DetectionSummary, FlaggedRow, TableSummary
 from eosparse.tables.survey import Survey, mark_missing, read_plain_numbers, trim_and_mark
 from eosparse.tables.writing import warn_of_replaced
+from eosparse.tables.written_numbers import is_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -207,9 +208,12 @@ def _open_output(table: StreamedTable, output: Path | None) -> Iterator[RowWrite
 def _judge_batches(
     table: StreamedTable, detector: EOSDetector, *, with_reasons: bool
 ) -> Iterator[_JudgedBatch]:
-    """Read all rows once more, the cells of text as they are written."""
+    """Read all rows once more; the cells of text as they are written if they are copied."""
     stored, name = table.survey.table, find_identifier(table.columns)
-    rows = FileRows(stored.read_verbatim(), table.cells.names, ledger=stored.verbatim)
+    dataset, ledger = table.rows.dataset, stored.ledger
+    if with_reasons:
+        dataset, ledger = stored.read_verbatim(), stored.verbatim
+    rows = FileRows(dataset, table.cells.names, ledger=ledger)
     others = stored.list_all() if with_reasons else [name] if name is not None else []
 
     def number(batches: Iterator[Any]) -> Iterator[tuple[RecordBatch, int]]:
@@ -270,13 +274,14 @@ def _read_flagged(judged: _JudgedBatch, table: StreamedTable) -> pd.DataFrame:
 def _restore_type(cells: pd.Series[Any], name: str, table: StreamedTable) -> pd.Series[Any]:
     """Return text of a file in the type that a table in memory has, where all of it fits."""
     import pyarrow as pa
+    from pandas.api.types import is_numeric_dtype
 
     kind = table.survey.sample[name].dtype
     if name in table.cells.notations:
         return cells
     if str(kind) == "bool":
         cells = cells.map(TRUTHS)
-    elif table.survey.facts[name].is_number and getattr(kind, "kind", "O") in "iuf":
+    elif is_text(cells) and table.survey.facts[name].is_number and is_numeric_dtype(kind):
         text = pa.array(cells, pa.string())
         numbers = read_plain_numbers(text, table.cells.decimal)
         cells = cells if numbers is None else numbers.to_pandas()

@@ -112,27 +112,34 @@ class _Thinning:
     most_rows: int
     step: int = 1
     n_seen: int = 0
+    n_rows: int = 0
+    n_bytes: int = 0
     kept: list[RecordBatch] = field(default_factory=list)
 
     def add(self, records: RecordBatch) -> None:
         first = -self.n_seen % self.step
         if first < len(records):
-            self.kept.append(_take(records, np.arange(first, len(records), self.step)))
+            self._keep(_take(records, np.arange(first, len(records), self.step)))
         self.n_seen += len(records)
         while self._is_full:
             self._halve()
 
+    def _keep(self, records: RecordBatch) -> None:
+        self.kept.append(records)
+        self.n_rows, self.n_bytes = self.n_rows + len(records), self.n_bytes + records.nbytes
+
     @property
     def _is_full(self) -> bool:
-        n_rows, n_bytes = sum(map(len, self.kept)), sum(part.nbytes for part in self.kept)
-        return n_rows > self.most_rows or (n_bytes > _MOST_BYTES and n_rows > _FEWEST_ROWS)
+        is_large = self.n_bytes > _MOST_BYTES and self.n_rows > _FEWEST_ROWS
+        return self.n_rows > self.most_rows or is_large
 
     def _halve(self) -> None:
         import pyarrow as pa
 
-        self.step *= 2
         table = pa.Table.from_batches(self.kept).combine_chunks()
-        self.kept = [_take(part, np.arange(0, len(part), 2)) for part in table.to_batches()]
+        self.step, self.kept, self.n_rows, self.n_bytes = 2 * self.step, [], 0, 0
+        for part in table.to_batches():
+            self._keep(_take(part, np.arange(0, len(part), 2)))
 
 
 def _take(records: RecordBatch, rows: Any) -> RecordBatch:
@@ -171,8 +178,9 @@ class ColumnFacts:
         """Look at the cells of a batch; `is_written` means that they are text of a file."""
         import pyarrow.compute as pc
 
-        plain = mark_missing(cells) if is_written else cells
-        numbers = read_plain_numbers(plain, decimal) if self.is_number else None
+        numbers = read_plain_numbers(cells, decimal) if self.is_number else None
+        if numbers is None and self.is_number and is_written:
+            numbers = read_plain_numbers(mark_missing(cells), decimal)
         if numbers is not None:
             known = numbers.filter(pc.is_finite(numbers))
             self.n_missing += len(numbers) - len(known)
