@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from eosparse.rows.compression import find_compression_of, open_decompressed
+from eosparse.rows.compression import check_unpacked, find_compression_of, open_decompressed
 from eosparse.rows.dialect import Dialect, Hints
 from eosparse.rows.formats import ARROW, CSV, JSON_LINES, PARQUET, XLSX, Format, find_format
 from eosparse.rows.formats import TableError as TableError  # also read from here
@@ -188,6 +188,8 @@ def _read_known(source: Path | bytes, name: str, found: Format, reading: _Readin
     """Read a file of a known format; numbers in text are numbers afterwards."""
     if reading.sheet is not None and found is not XLSX:
         raise TableError(f"{name} has no sheets: --sheet is for XLSX files.")
+    if found.is_compressible:
+        check_unpacked(source, name)
     original: Original
     if found.separator is not None:
         file = open_text(source, name, reading.hint(found.separator))
