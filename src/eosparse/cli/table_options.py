@@ -186,9 +186,13 @@ class TableSelection:
 
     @property
     def table(self) -> str:
-        """The only table."""
+        """The only table, which is streamed."""
         from eosparse.tables import TableError
 
+        if self.reading != Reading():
+            raise TableError(
+                "--sheet, --separator, --encoding and --header are for tables that fit into memory."
+            )
         if len(self.tables) > 1:
             raise TableError(
                 "Several files are read into memory, and these are too large. Put them into a "
