@@ -185,6 +185,15 @@ def test_written_numbers_are_numbers(tmp_path, name, cells, numbers, unit):
     assert any(f"'v' without '{unit}'" in note for note in table.notes) == (unit != "")
 
 
+def test_padded_numbers_are_shown_as_they_are_and_count_as_numbers(tmp_path):
+    codes = [f"{i * 7 % 31:05d}" for i in range(30)]
+    path = save(tmp_path / "t.csv", pd.DataFrame({"code": codes, "w": np.arange(30) % 7 / 2}))
+    frame = read_table(path).frame
+    assert frame["code"].tolist() == codes
+    taken = take_cells(frame, recognise_columns(frame, only=("code", "w")))
+    assert taken.frame["code"].tolist() == [float(code) for code in codes]
+
+
 @pytest.mark.parametrize(
     "cells",
     [

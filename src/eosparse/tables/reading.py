@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import glob
+import re
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Source = str | Path
+_PADDED = re.compile(r"[-+]?0\d+|\+\d+")
+# Rows in which padded numbers are looked for.
+_N_FIRST_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -235,6 +240,7 @@ def _parse_text(file: TextFile) -> pd.DataFrame:
                 keep_default_na=False,
                 na_values=list(GAPS),
                 low_memory=False,
+                dtype=dict.fromkeys(_find_padded(file), str),
             )
         except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise TableError(f"{file.name} cannot be read: {error}") from None
@@ -244,6 +250,13 @@ def _parse_text(file: TextFile) -> pd.DataFrame:
         raise TableError(f"{file.name} cannot be read: are its quotes in order?")
     frame = frame.iloc[:, : len(dialect.names)]
     return frame.set_axis(list(dialect.names), axis=1)
+
+
+def _find_padded(file: TextFile) -> list[int]:
+    """Find columns with numbers such as 00123: they stay text, so that people see them so."""
+    first = islice(file.read_cells(), _N_FIRST_ROWS)
+    found = {i for cells in first for i, cell in enumerate(cells) if _PADDED.fullmatch(cell)}
+    return sorted(found)
 
 
 def _read_typed(
