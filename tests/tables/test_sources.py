@@ -237,7 +237,8 @@ def test_cells_between_written_numbers_are_missing_and_named(tmp_path):
         ("t.csv", "a,b,c,d\nx,y,z\nu,v,w\n", "line 2 has 3 cells, but the table has 4 columns"),
         ("t.csv", "a,b\n" + "1,2\n" * 200_000 + "1,2,3\n", "line 200002 has 3 cells"),
         ("t.csv", "a,b\n1,2,\n" * 2 + "1,2,3\n", "several|cells"),
-        ("t.csv", 'a,b\n"' + "x" * 200_000 + '",1\n', "larger than field limit"),
+        ("t.csv", 'a,b\n"' + "x" * 200_000 + '",1\n', "line 2: field larger than field limit"),
+        ("t.csv", "a," + "x" * 200_000 + "\n1,2\n", "line 1: field larger than field limit"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path, name, content, message):
@@ -255,6 +256,14 @@ def test_a_cell_far_off_is_no_table(tmp_path, place):
     book.save(tmp_path / "t.xlsx")
     with pytest.raises(TableError, match="too much for a workbook"):
         read_table(tmp_path / "t.xlsx")
+
+
+def test_lines_may_be_longer_than_what_is_looked_at_first(tmp_path):
+    names = [f"gene_{i:06d}" for i in range(25_000)]
+    lines = [",".join(names), *(",".join([str(i)] * len(names)) for i in range(3))]
+    frame = read_table(save(tmp_path / "t.csv", "\n".join(lines))).frame
+    assert list(frame.columns) == names
+    assert frame.iloc[:, -1].tolist() == [*range(3)]
 
 
 def test_columns_of_any_type_are_read(tmp_path):

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 Source = str | Path
 _PADDED = re.compile(r"[-+]?0\d+|\+\d+")
-# Rows in which padded numbers are looked for.
-_N_FIRST_ROWS = 1000
+# Cells in which padded numbers are looked for.
+_N_FIRST_CELLS = 50_000
 
 
 @dataclass(frozen=True)
@@ -224,19 +224,19 @@ def _parse_text(file: TextFile) -> pd.DataFrame:
     import pandas as pd
 
     dialect = file.dialect
-    names = [*dialect.names, *([object()] if dialect.has_trailing else [])]
+    n_columns = len(dialect.names) + dialect.has_trailing
     with file.open_rows() as rows:
         try:
             frame = pd.read_csv(
                 rows,
                 sep=r"\s+" if dialect.separator == " " else dialect.separator,
                 header=None,
-                names=range(len(names)),
+                names=range(n_columns),
                 index_col=False,
                 decimal=dialect.decimal,
                 quotechar=dialect.quote,
                 skipinitialspace=True,
-                skip_blank_lines=len(names) > 1,
+                skip_blank_lines=n_columns > 1,
                 keep_default_na=False,
                 na_values=list(GAPS),
                 low_memory=False,
@@ -244,17 +244,18 @@ def _parse_text(file: TextFile) -> pd.DataFrame:
             )
         except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise TableError(f"{file.name} cannot be read: {error}") from None
-    if len(names) == 1:
+    if n_columns == 1:
         frame = frame.iloc[: file.n_rows]  # without empty lines at the end
     if len(frame) != file.n_rows:
         raise TableError(f"{file.name} cannot be read: are its quotes in order?")
-    frame = frame.iloc[:, : len(dialect.names)]
+    if dialect.has_trailing:
+        frame = frame.iloc[:, :-1]
     return frame.set_axis(list(dialect.names), axis=1)
 
 
 def _find_padded(file: TextFile) -> list[int]:
     """Find columns with numbers such as 00123: they stay text, so that people see them so."""
-    first = islice(file.read_cells(), _N_FIRST_ROWS)
+    first = islice(file.read_cells(), max(10, _N_FIRST_CELLS // len(file.dialect.names)))
     found = {i for cells in first for i, cell in enumerate(cells) if _PADDED.fullmatch(cell)}
     return sorted(found)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from eosparse.rows.dialect import check_names, find_header
 from eosparse.rows.formats import TableError
+from eosparse.rows.layout import check_names, find_header
 from eosparse.tables.originals import ValuesOriginal, write_value
 
 # What a sheet holds at most, and a cell.
