@@ -96,7 +96,7 @@ class Layout:
 
 def find_layout(lines: Sequence[str], quote: str, hints: Hints, is_whole: bool) -> Layout:
     """Try separators, and return the layout that explains the lines best."""
-    told = re.fullmatch(r"sep=(.)\s*", lines[0])  # as Excel writes it
+    told = re.fullmatch(r"sep=([\t!-/:-@\[-`{-~])\s*", lines[0])  # as Excel writes it
     separator = hints.separator or (told[1] if told else None)
     if separator is not None:
         return _lay_out(lines, separator, quote, hints, is_whole)

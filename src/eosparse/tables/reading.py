@@ -88,8 +88,9 @@ class _Reading:
         separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(
             self.separator or "", self.separator
         )
-        if separator is not None and (len(separator) != 1 or separator in '\r\n"'):
-            raise TableError(f"--separator {separator!r} is not one character, tab or space.")
+        is_usable = separator is None or (len(separator) == 1 and separator.isascii())
+        if not is_usable or separator in ("\r", "\n", '"', "\0"):
+            raise TableError(f"--separator {separator!r} is not one ASCII character, tab or space.")
         return Hints(separator, self.encoding, self.header, usual_separator, self.decimal)
 
 
