@@ -47,7 +47,7 @@ def read_written_numbers(
     """
     found: dict[str, Notation] = {}
     columns: dict[str, Any] = {}
-    text = [place for place, kind in enumerate(frame.dtypes) if _is_text(kind)]
+    text = [place for place, kind in enumerate(frame.dtypes) if _holds_text(kind)]
     for place in text:
         if (read := _read_column(frame.iloc[:, place], decimal)) is not None:
             name = str(frame.columns[place])
@@ -85,6 +85,11 @@ def _read_column(cells: pd.Series[Any], decimal: str) -> tuple[Any, Notation] | 
     return cells.map(plain), notation
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(cells: pd.Series[Any]) -> bool:
+    """Whether a column may hold text."""
+    return _holds_text(cells.dtype)
+
+
+def _holds_text(kind: Any) -> bool:
     """Whether columns of a type may hold text."""
     return kind == object or str(kind).startswith(("str", "large_string"))  # noqa: E721  # pandas' types compare so
