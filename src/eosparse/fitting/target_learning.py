@@ -28,7 +28,6 @@ from eosparse.fitting.learning import (
     Learned,
     LearningOptions,
     LearningProblem,
-    finish_learning,
     learn,
     start_learning,
 )
@@ -91,7 +90,7 @@ class TargetProblem(LearningProblem[FittedRegressor]):
         return NumberedRows(np.arange(len(self.prior)), self.prior)
 
     @property
-    def groups(self) -> IntArray:
+    def strata(self) -> IntArray:
         """There are no classes: one group."""
         return np.zeros(len(self.prior), dtype=np.intp)
 
@@ -181,7 +180,7 @@ def learn_targets(
         # The unweighted regressor is the answer, even if a robust start has the lower objective.
         result = learn(problem, plain, folds, alpha, **passes)
     weights = problem.weigh(result.theta.errors, alpha)
-    return finish_learning(problem, result, folds, alpha, weights)
+    return Learned(problem, weights, alpha, result, folds)
 
 
 def _choose_alpha() -> float:

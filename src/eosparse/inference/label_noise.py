@@ -25,15 +25,21 @@ _SMALLEST_CONTRAST = 0.05
 # Pseudo-rows that pull the noise of a class towards the mean: they matter for classes with a few
 # rows only.
 _PSEUDO_ROWS = 5.0
+# The same in an explanation, for each class beyond two: with many classes, some overlap more than
+# others, which looks like mistakes between them.
+_PSEUDO_ROWS_PER_CLASS = 20.0
 # `explain_labels` first assumes this much noise. It must be positive: no noise stays no noise.
 _FIRST_RATE = 0.05
 # One probability of zero must not rule out a class, whatever the sharpness.
 _SMALLEST_PROBABILITY = 1e-9
 # Range of the logarithm of the sharpness: from 1/20, almost all overlap, to 12, almost none.
 _SHARPNESS_RANGE = (-3.0, 2.5)
+# From one round to the next the logarithm of the sharpness moves by less than this, and need not be
+# known better than that.
+_STEP, _PRECISION = 0.3, 3e-3
 # `explain_labels` stops when no chance in the noise matrix changes by more than this, which is far
 # below its standard error, or after this many rounds.
-_SETTLED = 1e-6
+_SETTLED = 1e-4
 _MOST_ROUNDS = 60
 # Keeps logarithms and quotients finite.
 _TINY = 1e-300
@@ -232,16 +238,45 @@ def explain_labels(
     return min(fits, key=lambda explanation: explanation.misfit)
 
 
-def _fit_explanation(logs: FloatArray, classes: IntArray, matrix: FloatArray) -> LabelExplanation:
-    """Alternate between the best sharpness and the best noise."""
-    rows = np.arange(len(classes))
+def blur_explanation(
+    probabilities: FloatArray, classes: IntArray, explained: LabelExplanation, factor: float
+) -> LabelExplanation:
+    """Explain the labels by more overlap: the sharpness is a part of the best one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sure = np.tile([0.99, 0.01], (100, 1))
+    >>> labels = np.zeros(100, dtype=int)
+    >>> labels[7] = 1
+    >>> explained = explain_labels(sure, labels)
+    >>> blurred = blur_explanation(sure, labels, explained, 0.5)
+    >>> bool(blurred.chances[7] < explained.chances[7])
+    True
+    """
+    place = float(np.log(factor * explained.sharpness))
+    logs = np.log(np.clip(probabilities, _SMALLEST_PROBABILITY, 1.0))
+    return _fit_explanation(logs, classes, explained.matrix, (place, place))
+
+
+def _fit_explanation(
+    logs: FloatArray,
+    classes: IntArray,
+    matrix: FloatArray,
+    limits: tuple[float, float] = _SHARPNESS_RANGE,
+) -> LabelExplanation:
+    """Alternate between the best sharpness within limits, in logarithms, and the best noise."""
+    rows, bounds = np.arange(len(classes)), limits
     for _ in range(_MOST_ROUNDS):
 
         def misfit(log_sharpness: float, matrix: FloatArray = matrix) -> float:
             joint = _sharpen(logs, float(np.exp(log_sharpness))) * matrix[:, classes].T
             return -float(np.log(np.maximum(joint.sum(axis=1), _TINY)).sum())
 
-        found = minimize_scalar(misfit, bounds=_SHARPNESS_RANGE, method="bounded")
+        found = minimize_scalar(
+            misfit, bounds=bounds, method="bounded", options={"xatol": _PRECISION}
+        )
+        bounds = (max(limits[0], found.x - _STEP), min(limits[1], found.x + _STEP))
         joint = _sharpen(logs, float(np.exp(found.x))) * matrix[:, classes].T
         shares = joint / np.maximum(joint.sum(axis=1, keepdims=True), _TINY)
         before, matrix = matrix, _estimate_noise_of_shares(shares, classes)
@@ -262,7 +297,8 @@ def _estimate_noise_of_shares(shares: FloatArray, classes: IntArray) -> FloatArr
     n_classes = shares.shape[1]
     rate = 1.0 - float(shares[np.arange(len(classes)), classes].mean())
     counts = np.stack([np.bincount(classes, shares[:, k], n_classes) for k in range(n_classes)])
-    filled = counts + _PSEUDO_ROWS * _make_even_noise(rate, n_classes)
+    pseudo = _PSEUDO_ROWS + _PSEUDO_ROWS_PER_CLASS * (n_classes - 2)
+    filled = counts + pseudo * _make_even_noise(rate, n_classes)
     matrix: FloatArray = filled / filled.sum(axis=1, keepdims=True)
     return matrix
 
