@@ -273,11 +273,10 @@ def start_learning(
         problem.X, problem.strata, problem.prior, options.n_folds, seed, problem.groups
     )
     if folds.max() < 1:
-        what = (
-            "X has too few distinct rows" if problem.groups is None else "There are too few groups"
-        )
+        what = "distinct rows" if problem.groups is None else "groups of rows"
         raise ValueError(
-            f"X has too few {what}: none can be held out. Pass a number as alpha, and out_of_fold=False."
+            f"X has too few {what}: none can be held out. Pass a number as alpha, and "
+            "out_of_fold=False."
         )
     return problem.fit(problem.equal_weights, folds), folds
 

@@ -4,7 +4,8 @@ Nothing but labels tells mistakes from classes that overlap: a class of which th
 and that is given another label one time in ten looks like one with a tenth of its labels wrong. So
 the rate is promised only where overlap cannot make up much of what is flagged: if labels are hardly
 contradicted more often where the learner is less sure, and if most of the flagged labels would be
-wrong too with more overlap than there seems to be.
+wrong too with more overlap than there seems to be. Where more than a quarter of the labels seem to
+be wrong, the learner may as well not fit.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ from eosparse.inference.label_noise import (
 )
 from eosparse.inference.promise import Promise, TailCheck
 
-# Excess of contradicted labels where the learner is less sure, beyond one standard error.
-_MOST_OVERLAP = 0.05
+# Excess of contradicted labels where the learner is less sure, plus one standard error.
+_MOST_OVERLAP = 0.1
+# Excess minus one standard error from which on it is clear that classes overlap.
+_CLEAR_OVERLAP = 0.05
+# With more labels wrong, a learner that does not fit is the likelier explanation.
+_MOST_NOISE = 0.25
 # Of the sharpness, and of the rate that is then expected: if probabilities were so much less sure,
 # the rate may be so many times what was asked for.
 _LESS_SHARP, _TIMES_RATE = 0.7, 3.0
@@ -64,12 +69,19 @@ def promise_labels(
     'yes: the classes hardly overlap'
     """
     noise = estimate_label_noise(probabilities, classes, prior)
-    if noise.overlap > _MOST_OVERLAP:
+    if noise.rate > _MOST_NOISE:
         return Promise(
             False,
-            "the classes overlap: labels are contradicted more often where the prediction is less "
-            "sure, and mistakes cannot be told from rows between the classes",
+            f"{noise.rate:.0%} of the labels are contradicted even where the prediction is surest: "
+            "as many mistakes cannot be told from a model that does not fit",
         )
+    if noise.overlap > _CLEAR_OVERLAP:
+        return Promise(
+            False,
+            "the classes overlap, and mistakes cannot be told from rows between them",
+        )
+    if noise.largest_overlap > _MOST_OVERLAP:
+        return Promise(False, "so few rows do not tell whether the classes overlap")
     if is_issue.any():
         blurred = blur_explanation(probabilities, classes, explained, _LESS_SHARP)
         if 1 - float(blurred.chances[is_issue].mean()) > _TIMES_RATE * fdr:
