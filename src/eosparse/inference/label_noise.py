@@ -36,8 +36,8 @@ _SMALLEST_PROBABILITY = 1e-9
 _SHARPNESS_RANGE = (-3.0, 2.5)
 # The logarithm of the first sharpness need not be known better than this.
 _FIRST_PRECISION = 0.1
-# `explain_labels` stops when no chance in the noise matrix, and no logarithm of the sharpness, change
-# by more than this, which is far below their standard errors, or after this many rounds.
+# `explain_labels` stops when no chance in the noise matrix, and no logarithm of the sharpness,
+# changes by more than this, which is far below their standard errors, or after this many rounds.
 _SETTLED = 1e-3
 _MOST_ROUNDS = 300
 # Keeps logarithms and quotients finite.
