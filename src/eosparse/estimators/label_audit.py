@@ -24,7 +24,7 @@ from eosparse.fitting.meta_input import (
     get_last_step,
     select_present_rows,
 )
-from eosparse.fitting.neighbour_votes import find_neighbours, pool_votes
+from eosparse.fitting.neighbour_votes import average_probabilities, find_neighbours, pool_votes
 from eosparse.fitting.table_learners import LEARNERS, choose_learner, is_outdone, list_learners
 from eosparse.fitting.targets import is_regression_target
 from eosparse.inference import (
@@ -218,9 +218,11 @@ class _Judged:
 
 
 def _judge(found: LearnedLabels, n_neighbors: int, is_compared: bool) -> _Judged:
-    """Return what the learner and the nearest rows say together."""
+    """Return what the learner, unweighted and weighted, and the nearest rows say together."""
     problem, learned, noise = found.problem, found.learned, found.noise
-    probabilities, classes = learned.last.probabilities, problem.classes
+    classes = problem.classes
+    # Weights make wrong labels plain, and chance too: the mean of both rounds ranks best.
+    probabilities = average_probabilities(learned.first.probabilities, learned.last.probabilities)
     folds = np.zeros(len(classes), dtype=np.intp) if learned.folds is None else learned.folds
     neighbours = find_neighbours(problem.X, folds, n_neighbors)
     if neighbours is not None:

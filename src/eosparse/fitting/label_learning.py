@@ -186,7 +186,7 @@ def learn_labels(
     if np.isfinite(alpha):
         # The weighted fit shows more clearly which labels are wrong.
         noise = problem.estimate_noise(result.theta)
-    return Learned(problem, weights, alpha, result, folds), noise
+    return Learned(problem, start, weights, alpha, result, folds), noise
 
 
 def _is_worth_it(

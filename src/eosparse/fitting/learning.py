@@ -184,6 +184,8 @@ class Learned(Generic[Fit]):
     ----------
     problem : LearningProblem
         Rows, targets and the learner.
+    first : FittedLearner
+        The fit of the unweighted learner.
     weights : array of shape (n_samples,)
         Weights of the rows, summing to one.
     alpha : float
@@ -202,12 +204,13 @@ class Learned(Generic[Fit]):
     >>> problem = TargetProblem(LinearRegression(), X, X[:, 0], np.ones(6), loss="squared")
     >>> start = problem.fit(problem.equal_weights)
     >>> result = learn(problem, start, None, np.inf, tol=1e-4, max_iter=2)
-    >>> learned = Learned(problem, problem.equal_weights, np.inf, result, folds=None)
+    >>> learned = Learned(problem, start, problem.equal_weights, np.inf, result, folds=None)
     >>> learned.estimator.coef_.round(3).tolist(), learned.is_out_of_fold
     ([1.0], False)
     """
 
     problem: LearningProblem[Fit]
+    first: Fit
     weights: FloatArray
     alpha: float
     result: Result[Fit]

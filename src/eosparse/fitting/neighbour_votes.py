@@ -149,6 +149,19 @@ def pool_votes(
     return _normalise(logs + exponent * np.log(votes))
 
 
+def average_probabilities(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Return the geometric mean of two sets of probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> average_probabilities(np.array([[0.9, 0.1]]), np.array([[0.5, 0.5]])).round(2).tolist()
+    [[0.75, 0.25]]
+    """
+    logs = (np.log(np.maximum(part, _SMALLEST_PROBABILITY)) for part in (one, other))
+    return _normalise(0.5 * sum(logs))
+
+
 def _compare(
     votes: FloatArray, probabilities: FloatArray, classes: IntArray, prior: FloatArray
 ) -> float:

@@ -33,8 +33,9 @@ LEARNERS: tuple[LearnerName, ...] = ("linear", "boosted")
 _MOST_ROWS, _FOLDS = 5000, 3
 # Of a category, levels with fewer rows say too little to be learned.
 _FEWEST_OF_LEVEL = 5
-# Areas under the curve beyond 1/2 that are larger by this factor are clearly larger.
-_CLEARLY = 1.03
+# Boosted trees are clearly better if what they predict beyond chance, or the deviations of the
+# linear model, are larger by this factor.
+_CLEARLY = 1.02
 # Small steps and small trees: wrong labels must not be learned by heart. Few bins, because the last
 # fit is weighted (see `fitting/binning.py`).
 _BOOSTING: dict[str, Any] = {
@@ -143,9 +144,10 @@ def _has_gaps(X: Any) -> bool:
 def choose_learner(
     X: Any, y: Any, prior: FloatArray, groups: IntArray | None, *, is_regression: bool
 ) -> tuple[LearnerName, Any]:
-    """Return the learner that predicts held-out labels better, and its name.
+    """Return boosted trees if they predict held-out labels clearly better, else a linear model.
 
-    Labels are compared by their area under the ROC curve, targets by their absolute deviations.
+    Labels are compared by their area under the ROC curve beyond that of chance, targets by their
+    absolute deviations.
 
     Parameters
     ----------
@@ -181,8 +183,9 @@ def choose_learner(
         X, y, prior = take_rows(X, some), y[some], prior[some]
         groups = None if groups is None else groups[some]
     measure = _measure_targets if is_regression else _measure_labels
-    losses = {name: measure(learner, X, y, prior, groups) for name, learner in learners.items()}
-    best = min(losses, key=losses.__getitem__)
+    linear, boosted = (measure(learners[name], X, y, prior, groups) for name in LEARNERS)
+    is_better = linear > _CLEARLY * boosted if is_regression else boosted > _CLEARLY * linear
+    best: LearnerName = "boosted" if is_better else "linear"
     return best, learners[best]
 
 
@@ -195,7 +198,7 @@ def _measure_labels(
     )
     folds = assign_folds(X, classes, prior, _FOLDS, 0, groups)
     fitted = problem.fit(problem.equal_weights, folds)
-    return -compute_mean_auc(fitted.probabilities, classes, prior)
+    return compute_mean_auc(fitted.probabilities, classes, prior) - 0.5
 
 
 def _measure_targets(
