@@ -27,6 +27,8 @@ _MOST_OVERLAP = 0.1
 _CLEAR_OVERLAP = 0.05
 # With more labels wrong, a learner that does not fit is the likelier explanation.
 _MOST_NOISE = 0.25
+# Of fewer flagged labels, one that is only rare is too large a share.
+_FEWEST_FLAGGED = 5
 # Of the sharpness, and of the rate that is then expected: if probabilities were so much less sure,
 # the rate may be so many times what was asked for.
 _LESS_SHARP, _TIMES_RATE = 0.7, 3.0
@@ -82,7 +84,10 @@ def promise_labels(
         )
     if noise.largest_overlap > _MOST_OVERLAP:
         return Promise(False, "so few rows do not tell whether the classes overlap")
-    if is_issue.any():
+    n_flagged = int(np.count_nonzero(is_issue))
+    if 0 < n_flagged < _FEWEST_FLAGGED:
+        return Promise(False, f"one rare row among {n_flagged} flagged ones would break it")
+    if n_flagged:
         blurred = blur_explanation(probabilities, classes, explained, _LESS_SHARP)
         if 1 - float(blurred.chances[is_issue].mean()) > _TIMES_RATE * fdr:
             return Promise(
