@@ -158,8 +158,8 @@ def average_probabilities(one: FloatArray, other: FloatArray) -> FloatArray:
     >>> average_probabilities(np.array([[0.9, 0.1]]), np.array([[0.5, 0.5]])).round(2).tolist()
     [[0.75, 0.25]]
     """
-    logs = (np.log(np.maximum(part, _SMALLEST_PROBABILITY)) for part in (one, other))
-    return _normalise(0.5 * sum(logs))
+    first, second = (np.log(np.maximum(part, _SMALLEST_PROBABILITY)) for part in (one, other))
+    return _normalise(0.5 * (first + second))
 
 
 def _compare(
