@@ -28,22 +28,27 @@ class Learner(StrEnum):
     boosted = "boosted"
 
 
+TargetOption = Annotated[str, typer.Option(help="Column with the labels.")]
+TaskOption = Annotated[
+    Task, typer.Option(help="Whether labels are classes or numbers; inferred by default.")
+]
+LearnerOption = Annotated[
+    Learner,
+    typer.Option(
+        help="What predicts the labels: a linear model or boosted trees; by default the better."
+    ),
+]
+
+
 def labels(
     table: options.Source,
-    target: Annotated[str, typer.Option(help="Column with the labels.")],
+    target: TargetOption,
     columns: options.ColumnsOption = None,
     ignore: options.IgnoreOption = None,
     identifier: options.IdOption = None,
     missing: options.MissingOption = options.Missing.error,
-    task: Annotated[
-        Task, typer.Option(help="Whether labels are classes or numbers; inferred by default.")
-    ] = Task.auto,
-    learner: Annotated[
-        Learner,
-        typer.Option(
-            help="What predicts the labels: a linear model or boosted trees; by default the better."
-        ),
-    ] = Learner.auto,
+    task: TaskOption = Task.auto,
+    learner: LearnerOption = Learner.auto,
     fdr: options.FdrOption = 0.1,
     output: options.OutputOption = None,
     report: options.ReportOption = None,
