@@ -12,6 +12,7 @@ from typing import Any
 from eosparse.rows.formats import TableError
 from eosparse.rows.layout import check_names, find_header
 from eosparse.tables.originals import ValuesOriginal, write_value
+from eosparse.tables.workbook_limits import check_workbook
 
 # What a sheet holds at most, and a cell.
 _MAX_ROWS, _MAX_COLUMNS, _MAX_LETTERS = 2**20, 2**14, 32_767
@@ -29,6 +30,7 @@ def read_workbook(
     """Read a sheet of a workbook, by its name or its number; return its rows, and notes."""
     import openpyxl
 
+    check_workbook(path)
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
         notes = [] if sheet is not None or len(book.sheetnames) == 1 else [_list_sheets(book, path)]
