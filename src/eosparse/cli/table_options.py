@@ -188,9 +188,11 @@ class TableSelection:
 
     @property
     def table(self) -> str:
-        """The only table."""
+        """The only table, which is streamed."""
         from eosparse.tables import TableError
 
+        if self.reading.sheet is not None:
+            raise TableError(f"{self.tables[0]} has no sheets: --sheet is for XLSX files.")
         if len(self.tables) > 1:
             raise TableError(
                 "Several files are read into memory, and these are too large. Put them into a "

@@ -88,7 +88,8 @@ def check_unpacked(source: Path | bytes, name: str) -> None:
 def _decompress(raw: BinaryIO, compression: str) -> Any:
     if compression in _OPENERS:
         return _OPENERS[compression](raw)
-    return _import_pyarrow().CompressedInputStream(raw, compression)
+    # pyarrow's streams have no lines of their own.
+    return io.BufferedReader(_import_pyarrow().CompressedInputStream(raw, compression))
 
 
 @contextmanager

@@ -264,6 +264,19 @@ def accepts(X: Any) -> bool:
     return any(find_cells(table[name]) is not Cells.NUMBERS for name in table.columns)
 
 
+def find_text_columns(frame: Any) -> list[str]:
+    """Return the names of the columns of text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> find_text_columns(pd.DataFrame({"age": [31], "sex": ["f"]}))
+    ['sex']
+    """
+    table = _open_frame(frame)
+    return [name for name in table.columns if find_cells(table[name]) is Cells.TEXT]
+
+
 def _open_frame(frame: Any) -> Frame:
     """Return a frame behind the interface that all libraries share."""
     nw = _import_narwhals()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import glob
+import re
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Source = str | Path
+_PADDED = re.compile(r"[-+]?0\d+|\+\d+")
+# Cells in which padded numbers are looked for.
+_N_FIRST_CELLS = 50_000
 
 
 @dataclass(frozen=True)
@@ -84,8 +89,9 @@ class _Reading:
         separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(
             self.separator or "", self.separator
         )
-        if separator is not None and (len(separator) != 1 or separator in '\r\n"'):
-            raise TableError(f"--separator {separator!r} is not one character, tab or space.")
+        is_usable = separator is None or (len(separator) == 1 and separator.isascii())
+        if not is_usable or separator in ("\r", "\n", '"', "\0"):
+            raise TableError(f"--separator {separator!r} is not one ASCII character, tab or space.")
         return Hints(separator, self.encoding, self.header, usual_separator, self.decimal)
 
 
@@ -228,31 +234,40 @@ def _parse_text(file: TextFile) -> pd.DataFrame:
     import pandas as pd
 
     dialect = file.dialect
-    names = [*dialect.names, *([object()] if dialect.has_trailing else [])]
+    n_columns = len(dialect.names) + dialect.has_trailing
     with file.open_rows() as rows:
         try:
             frame = pd.read_csv(
                 rows,
                 sep=r"\s+" if dialect.separator == " " else dialect.separator,
                 header=None,
-                names=range(len(names)),
+                names=range(n_columns),
                 index_col=False,
                 decimal=dialect.decimal,
                 quotechar=dialect.quote,
                 skipinitialspace=True,
-                skip_blank_lines=len(names) > 1,
+                skip_blank_lines=n_columns > 1,
                 keep_default_na=False,
                 na_values=list(GAPS),
                 low_memory=False,
+                dtype=dict.fromkeys(_find_padded(file), str),
             )
         except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise TableError(f"{file.name} cannot be read: {error}") from None
-    if len(names) == 1:
+    if n_columns == 1:
         frame = frame.iloc[: file.n_rows]  # without empty lines at the end
     if len(frame) != file.n_rows:
         raise TableError(f"{file.name} cannot be read: are its quotes in order?")
-    frame = frame.iloc[:, : len(dialect.names)]
+    if dialect.has_trailing:
+        frame = frame.iloc[:, :-1]
     return frame.set_axis(list(dialect.names), axis=1)
+
+
+def _find_padded(file: TextFile) -> list[int]:
+    """Find columns with numbers such as 00123: they stay text, so that people see them so."""
+    first = islice(file.read_cells(), max(10, _N_FIRST_CELLS // len(file.dialect.names)))
+    found = {i for cells in first for i, cell in enumerate(cells) if _PADDED.fullmatch(cell)}
+    return sorted(found)
 
 
 def _read_typed(
