@@ -321,7 +321,12 @@ def make_frame(original: Original) -> pd.DataFrame:
     import pandas as pd
 
     if not isinstance(original, ValuesOriginal):
-        frame: pd.DataFrame = original.to_arrow().to_pandas()
+        try:
+            frame: pd.DataFrame = original.to_arrow().to_pandas()
+        except Exception as error:  # what pandas noted about types and the index may be damaged
+            raise TableError(
+                f"The columns cannot be read: {error!r}. Is the file damaged?"
+            ) from None
         names = [str(name) for name in frame.columns]  # tuples, if there are several levels
         return _flatten(frame.reset_index(drop=True).set_axis(names, axis=1))
     rows = [[None if _is_gap(value) else value for value in row] for row in original.rows]
