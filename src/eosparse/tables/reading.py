@@ -293,7 +293,9 @@ def _read_parquet(path: Any, *_: Any) -> tuple[Original, tuple[str, ...]]:
 def _read_arrow(path: Any, *_: Any) -> tuple[Original, tuple[str, ...]]:
     from pyarrow import feather
 
-    return ArrowOriginal(feather.read_table(path)), ()
+    table = feather.read_table(path)
+    table.validate(full=True)  # damaged offsets of text would crash whoever follows them
+    return ArrowOriginal(table), ()
 
 
 def _read_workbook(path: Any, _: str, reading: _Reading) -> tuple[Original, tuple[str, ...]]:
