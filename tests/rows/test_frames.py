@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosparse.rows import FrameReader, Kind, has_more_than_numbers
+from eosparse.rows.levels import UNSEEN
 
 LIBRARIES = [pd.DataFrame, pl.DataFrame, pa.table]
 N_ROWS = 6
@@ -149,7 +150,7 @@ def test_single_precision_is_kept(make):
 def test_unseen_levels_are_codes_of_their_own(make):
     reader = FrameReader.learn(make({"c": ["u", "v"], "t": [True, False]}))
     new = make({"c": ["v", "w", "w", "a"], "t": [True] * 4})
-    assert reader.read(new)[:, 0].tolist() == [1, -1, -1, -1]
+    assert reader.read(new)[:, 0].tolist() == [1, UNSEEN, UNSEEN, UNSEEN]
     assert reader.unseen(new) == {"c": ("a", "w")}
     assert reader.unseen(make({"c": ["v"], "t": [True]})) == {}
 

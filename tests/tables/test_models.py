@@ -108,14 +108,14 @@ def test_a_changed_file_is_refused(path):
 
 def forged(path, change):
     """Change the contents and the digest along."""
-    from eosparse.tables.models import _digest
+    from eosparse.rows.sealed_file import find_digest
 
     def both(files):
         files.pop("digest")
         content = json.loads(files["model.json"])
         change(content, files)
         files["model.json"] = json.dumps(content).encode()
-        files["digest"] = _digest(files).encode()
+        files["digest"] = find_digest(files).encode()
 
     rewritten(path, both)
 

@@ -173,10 +173,12 @@ class CellFit:
         )
         assert self.model.costs is not None
         there, places = ~np.isnan(values), self.view.places
+        is_seen = ~np.isnan(z)  # a number may be there, and its level unknown
         weights, p_values = np.ones(values.shape), np.full(values.shape, np.nan)
         rivals, kept = np.zeros(values.shape), there.copy()
-        weights[:, places] = np.where(there[:, places], expit(self.model.costs - cells.errors), 1.0)
-        p_values[:, places], kept[:, places] = compared.p_values, cells.kept
+        weights[:, places] = np.where(is_seen, expit(self.model.costs - cells.errors), 1.0)
+        p_values[:, places] = compared.p_values
+        kept[:, places] = np.where(is_seen, cells.kept, there[:, places])
         rivals[:, places] = self.find_rivals(compared)
         std = (high - low) / (2 * reach)
         rows = self.judge_rows(values)

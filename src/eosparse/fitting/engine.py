@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -72,7 +73,7 @@ _FARTHEST_ALPHA = 1e5
 _PERPLEXITY_TOLERANCE = 1e-4
 
 # Of checkpoints: a file of another format is refused like one of another problem.
-_FORMAT = "checkpoint 2"
+_FORMAT = "checkpoint 3"
 
 
 class _Named(NamedTuple):
@@ -221,7 +222,7 @@ class _FitProblem:
         if self.checkpoint is not None:
             name = self.checkpoint.begin_attempt(alpha)
             callbacks = (self.checkpoint.save_to(name), *callbacks)
-            state = self.checkpoint.load(name, theta)
+            state = self.checkpoint.load(name, theta, partial(model.errors, self.sample.values))
             guard = guard if state is None else self.checkpoint.name_changed_rows()
         start: Any = theta if state is None else state
         if state is None and self.warming is not None and attempt.begin is None:

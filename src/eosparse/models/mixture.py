@@ -192,7 +192,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
 
     def distances(self, block: FloatArray, theta: Mixture) -> FloatArray:
         """Return the errors; of rows with gaps, those of all columns that are as improbable."""
-        if self.gaps is None or not has_gaps(block):
+        if not has_gaps(block):
             return super().distances(block, theta)
         size, n_there = block.shape[1], (~np.isnan(block)).sum(axis=1)
         matched = [

@@ -103,8 +103,8 @@ def _note_unseen_levels(detector: EOSDetector, cells: Cells) -> list[str]:
     reader = getattr(detector, "_reader", None)
     found = {} if reader is None else reader.unseen(cells.frame)
     return [
-        f"The model has not seen {_list_levels(levels)} in column {name!r}: such rows are compared "
-        "with all rows."
+        f"The model has not seen {_list_levels(levels)} in column {name!r}: such rows are judged by "
+        "the numbers that do not depend on it, and by others only if they are far from every level."
         for name, levels in found.items()
     ]
 
@@ -278,6 +278,8 @@ def describe_usual_values(frame: pd.DataFrame, columns: list[Column]) -> dict[st
     """Describe the values that are usual in each column that is used."""
     import pandas as pd
 
+    if frame.empty:
+        return {}
     names = [column.name for column in columns if column.role is Role.NUMBER]
     cells = pd.DataFrame(extract_numbers(frame, names), columns=names)
     quantiles = cells.quantile([0.05, 0.5, 0.95]).to_numpy().T
@@ -290,7 +292,8 @@ def describe_usual_values(frame: pd.DataFrame, columns: list[Column]) -> dict[st
             usual[column.name] = _describe_usual_dates(frame[column.name])
         if column.role is Role.CATEGORY:
             counts = frame[column.name].value_counts(normalize=True)
-            usual[column.name] = f"{format_cell(counts.index[0])} in {counts.iloc[0]:.0%}"
+            if len(counts):
+                usual[column.name] = f"{format_cell(counts.index[0])} in {counts.iloc[0]:.0%}"
     return usual
 
 
