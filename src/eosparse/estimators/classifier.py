@@ -21,6 +21,7 @@ from eosparse.fitting.label_learning import ClassifierLoss, LabelProblem, learn_
 from eosparse.fitting.learning import LearningOptions
 from eosparse.fitting.meta_input import check_labels, select_present_rows
 from eosparse.fitting.weighted_fit import predict_probabilities
+from eosparse.fitting.whole_fit import fit_or_restore
 
 
 def _inner_has(name: str) -> Callable[[Any], bool]:
@@ -155,6 +156,7 @@ class EOSClassifier(ClassifierMixin, WeightedLearner):  # type: ignore[misc]  # 
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @fit_or_restore
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier and the weights.
 

@@ -23,6 +23,7 @@ from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.progress import Progress
 from eosparse.fitting.table_input import open_training, read_new
+from eosparse.fitting.whole_fit import fit_or_restore
 from eosparse.inference import Explanation
 from eosparse.rows import STORAGES, Table, TableView
 
@@ -229,6 +230,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, Correcti
         self.checkpoint = checkpoint
         self.random_state = random_state
 
+    @fit_or_restore
     def fit(
         self,
         X: Any,

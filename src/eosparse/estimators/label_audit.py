@@ -117,7 +117,7 @@ def find_label_issues(
     >>> int(issues.table["row"].iloc[0])
     7
     """
-    check_number("fdr", fdr, "(0, 1)")
+    fdr = check_number("fdr", fdr, "(0, 1)")
     check_choice("task", task, ("auto", "classification", "regression"))
     labels = column_or_1d(y)
     options: dict[str, Any] = {

@@ -31,6 +31,7 @@ from eosparse.rows import (
     learn_view,
     recognise_kinds,
 )
+from eosparse.rows.coordinates import check_scale
 
 # Without margins, the scale of a column is that of its middle half. A first guess of margins leaves
 # out less; they are then learned in turns with the cells that belong.
@@ -235,6 +236,8 @@ def fit_cells(
             "X has no column of numbers, and cells of others are compared with such. Pass "
             "kinds={'column': 'number'} if a column is one."
         )
+    units = np.array([margin.unit for margin in view.margins.columns])
+    check_scale(units, [columns[int(place)].name for place in view.places])
     fit = fit_model(table, CellModel(fdr), options, seen_as=view)
     found = _calibrate(fit, view, columns, sample)
     if bends:

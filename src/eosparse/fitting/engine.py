@@ -29,6 +29,7 @@ from eosparse.core import (
     warn_caller,
 )
 from eosparse.fitting.checkpoint import Checkpoint, fingerprint
+from eosparse.fitting.notices import refuse_equal_weights
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.search import MODEL_EFFICIENCY, Search, find_rounding
 from eosparse.models import (
@@ -238,6 +239,8 @@ class _FitProblem:
                 callback=_call_all(callbacks) if callbacks else None,
             )
         _ = result.theta  # raises, with the reason and the remedy, if it collapsed
+        if options.alpha != "auto":
+            refuse_equal_weights(result, self.rows.mass)
         return result
 
     def weigh_start(self) -> Table:

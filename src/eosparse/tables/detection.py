@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 # A row with a smaller weight (1 is average) plays no part in the fit.
 _HARDLY_ANY_WEIGHT = 1e-3
+# If more of the new rows than this are flagged, and at least so many, it is not by single mistakes.
+_TOO_MANY, _SEVERAL = 0.25, 3
+_OTHER_TABLE = (
+    "So many flagged rows are no single mistakes: the table differs from the one that the model was "
+    "fitted to. Check that the columns have the same units and meaning, or fit this table by itself."
+)
 # If more of the rows than this play no part and are not flagged, that is no accident.
 _MAX_DOUBTFUL = 0.1
 
@@ -134,8 +140,17 @@ def summarise_detection(scored: ScoredTable) -> DetectionSummary:
 
 def summarise_scoring(scored: ScoredTable, level: float | None) -> DetectionSummary:
     """Summarise a table that was scored by a saved model."""
-    summary = summarise_detection(scored)
-    return replace(summary, model=ScoringSummary(**vars(summary.model), level=level))
+    summary, judge = summarise_detection(scored), scored.detector._judge
+    chance = level
+    if chance is None:
+        chance = float(judge.law.p_values(np.array([judge.cut]))[0])
+    share = summary.n_flagged / max(summary.table.n_used, 1)
+    is_other = summary.n_flagged >= _SEVERAL and share > max(_TOO_MANY, 2 * chance)
+    return replace(
+        summary,
+        notes=(*summary.notes, _OTHER_TABLE) if is_other else summary.notes,
+        model=ScoringSummary(**vars(summary.model), level=level, chance=chance),
+    )
 
 
 def summarise_model(detector: EOSDetector, n_columns: int) -> ModelSummary:
