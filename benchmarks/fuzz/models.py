@@ -111,7 +111,9 @@ def make_targets(seed: int, folder: Path) -> list[Target]:
             EOSDetector(model=model, alpha=2.0, checkpoint=path, callback=_stop).fit(X)
         if path.exists():
             name = f"{model} checkpoint"
-            targets.append(Target(name, path.read_bytes(), lambda p, m=model, X=X: _resume(p, m, X)))
+            targets.append(
+                Target(name, path.read_bytes(), lambda p, m=model, X=X: _resume(p, m, X))
+            )
     return targets
 
 
@@ -246,8 +248,8 @@ def _forge_array(parts: dict[str, bytes], name: str, rng: np.random.Generator) -
         junk = rng.choice([np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, -1e300, 1e-300, 7.0])
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            array.flat[rng.integers(array.size)] = junk if array.dtype.kind == "f" else rng.choice(
-                [0, 1, 99]
+            array.flat[rng.integers(array.size)] = (
+                junk if array.dtype.kind == "f" else rng.choice([0, 1, 99])
             )
     parts[name] = to_npy(array)
 

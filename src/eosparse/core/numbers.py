@@ -64,9 +64,7 @@ def _to_float(value: Any) -> float:
         return float("nan")
 
 
-def check_whole(
-    name: str, value: object, low: float, *, words: tuple[str | None, ...] = ()
-) -> Any:
+def check_whole(name: str, value: object, low: float, *, words: tuple[str | None, ...] = ()) -> Any:
     """Return a value as a plain number; raise unless it is a whole one of at least `low`, or one of
     `words`.
 

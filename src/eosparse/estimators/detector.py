@@ -388,8 +388,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, Correcti
         most probable component; for a regression, the residual in the target's column.
         """
         values = read_new(self, X, "transform")
-        deviations: FloatArray = self._judge.fit.deviations(values).astype(values.dtype)
-        return deviations
+        return np.asarray(self._judge.fit.deviations(values).astype(values.dtype))
 
     def explain(self, X: ArrayLike) -> Explanation:
         """Split the squared distance of each row among the columns.

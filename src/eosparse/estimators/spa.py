@@ -196,9 +196,7 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         """
         self._check_parameters()
         labels = check_labels(self, y)
-        values = validate_numbers(
-            self, X, dtype=[np.float64, np.float32], ensure_min_samples=2
-        )
+        values = validate_numbers(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_consistent_length(values, labels)
         check_range(values)
         prior = check_prior(sample_weight, values)
@@ -212,7 +210,12 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         self._boxes = fit_boxes(table, choice.settings, random_state)
         rows = table.affiliate(self._boxes)
         result = fit_labels(
-            table, rows, choice.alpha, self.simplex, tol=float(self.tol), max_iter=int(self.max_iter)
+            table,
+            rows,
+            choice.alpha,
+            self.simplex,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
         )
         errors = compute_label_errors(table, rows, result.theta)
         self.box_centers_ = self._boxes.find_raw_centers(table)

@@ -1,4 +1,4 @@
-"""Arrays as people pass them: masks, whole numbers beyond floats, and weights that count no rows."""
+"""Arrays as people pass them: masks, numbers beyond floats, and weights that count no rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def fill_mask(X: Any) -> Any:
     if not np.ma.is_masked(X):
         return np.asarray(X.data)
     kind = X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
-    return np.asarray(X.astype(kind).filled(np.nan))
+    return np.where(np.ma.getmaskarray(X), np.nan, X.data.astype(kind))
 
 
 def refuse_mask(name: str, values: Any) -> Any:
@@ -52,7 +52,9 @@ def refuse_mask(name: str, values: Any) -> Any:
     masked = np.flatnonzero(np.ma.getmaskarray(values))
     if len(masked):
         rows = "1 row" if len(masked) == 1 else f"{len(masked)} rows"
-        raise ValueError(f"{name} is masked in {rows}, first in row {masked[0]}. Leave out these rows.")
+        raise ValueError(
+            f"{name} is masked in {rows}, first in row {masked[0]}. Leave out these rows."
+        )
     return np.asarray(values.data)
 
 
@@ -112,8 +114,8 @@ def check_whole_numbers(X: Any) -> None:
     if len(lost):
         column = int(lost[0])
         raise ValueError(
-            f"column {column} of X holds whole numbers around {high[column]:.3g}, which floats tell "
-            f"apart only in steps of {step[column]:g}. Subtract its smallest value first."
+            f"column {column} of X holds whole numbers around {high[column]:.3g}, which floats "
+            f"tell apart only in steps of {step[column]:g}. Subtract its smallest value first."
         )
 
 
@@ -141,8 +143,8 @@ def check_range(X: Any) -> None:
     if is_large.any():
         row, column = np.argwhere(is_large)[0].tolist()
         raise ValueError(
-            f"X has the value {X[row, column]:.3g} in row {row}, column {column}, whose square does "
-            "not fit a float: scale the column, or leave out the row."
+            f"X has the value {X[row, column]:.3g} in row {row}, column {column}, whose square "
+            "does not fit a float: scale the column, or leave out the row."
         )
 
 

@@ -42,7 +42,9 @@ class Rule:
         asked: dict[RuleKind, float | None] = {
             "level": check_number("level", level, "(0, 1)", words=(None,)),
             "weight_cut": check_number("weight_cut", weight_cut, "(0, inf)", words=(None,)),
-            "contamination": check_number("contamination", contamination, "(0, 0.5]", words=(None,)),
+            "contamination": check_number(
+                "contamination", contamination, "(0, 0.5]", words=(None,)
+            ),
         }
         chosen = [cls(kind, value) for kind, value in asked.items() if value is not None]
         if len(chosen) > 1:

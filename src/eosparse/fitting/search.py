@@ -58,8 +58,8 @@ _STEEPEST = 0.9
 _SAMPLE_PASSES, _SAMPLE_TOL = 200, 1e-7
 # Squared distances below this part of the rows' squared spread are rounding.
 _ROUNDING = 1e-20
-# With a smaller spread, or one larger than its reciprocal, the cubes of squares, by which the law of
-# the distances is found, leave the range of floats.
+# With a smaller spread, or one larger than its reciprocal, the cubes of squares, by which the law
+# of the distances is found, leave the range of floats.
 _SMALLEST_SPREAD = 1e-50
 _FARTHEST_MIDDLE = 1e100
 # Bounds of α for errors that are not squared, relative to the α from quantiles of the errors: three

@@ -76,7 +76,11 @@ def _read_training(estimator: Any, X: Any) -> FloatArray:
         )
     reader = FrameReader.learn(X, getattr(estimator, "kinds", None))
     values = validate_numbers(
-        None, reader.read(X), dtype=_PRECISIONS, ensure_min_samples=_FEWEST_ROWS, **_allow(estimator)
+        None,
+        reader.read(X),
+        dtype=_PRECISIONS,
+        ensure_min_samples=_FEWEST_ROWS,
+        **_allow(estimator),
     )
     estimator.n_features_in_ = len(reader.names)
     estimator.feature_names_in_ = np.array(reader.names, dtype=object)

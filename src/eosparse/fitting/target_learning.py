@@ -124,8 +124,9 @@ class TargetProblem(LearningProblem[FittedRegressor]):
         if not np.isfinite(predictions).all():
             place = int(np.flatnonzero(~np.isfinite(predictions))[0])
             raise ValueError(
-                f"{get_last_step(learner).__class__.__name__} predicts {predictions[place]} for row "
-                f"{numbers[place]}: numbers of X or y are too large or too small for it. Scale them."
+                f"{get_last_step(learner).__class__.__name__} predicts {predictions[place]} for "
+                f"row {numbers[place]}: numbers of X or y are too large or too small for it. Scale "
+                "them."
             )
         return (predictions,)
 

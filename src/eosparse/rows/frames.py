@@ -305,7 +305,7 @@ def _find_codes(texts: set[str], levels: Sequence[str]) -> dict[str, float]:
     """Return the code of each text: by the text itself, else by the number it stands for."""
     places = {level: float(place) for place, level in enumerate(levels)}
     numbers = [_read_number(level) for level in levels]
-    by_number = {
+    by_number: dict[float | None, float] = {
         number: float(place)
         for place, number in enumerate(numbers)
         if number is not None and numbers.count(number) == 1

@@ -198,8 +198,8 @@ def _find_unreadable(
         shown = ", ".join(list(dict.fromkeys(repr(f"{cell!s:.30}") for cell in lost[:100]))[:3])
         if len(lost) == given.notna().sum() > 1:
             raise TableError(
-                f"Column {column.name!r} held {held} when the model was fitted, and now holds none: "
-                f"{shown}. Convert it."
+                f"Column {column.name!r} held {held} when the model was fitted, and now holds "
+                f"none: {shown}. Convert it."
             )
         are = "cell is" if len(lost) == 1 else "cells are"
         notes.append(f"{len(lost)} {are} no {held}, and missing, in {column.name!r}: {shown}.")

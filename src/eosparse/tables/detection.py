@@ -36,8 +36,9 @@ _HARDLY_ANY_WEIGHT = 1e-3
 # If more of the new rows than this are flagged, and at least so many, it is not by single mistakes.
 _TOO_MANY, _SEVERAL = 0.25, 3
 _OTHER_TABLE = (
-    "So many flagged rows are no single mistakes: the table differs from the one that the model was "
-    "fitted to. Check that the columns have the same units and meaning, or fit this table by itself."
+    "So many flagged rows are no single mistakes: the table differs from the one that the model "
+    "was fitted to. Check that the columns have the same units and meaning, or fit this table by "
+    "itself."
 )
 # If more of the rows than this play no part and are not flagged, that is no accident.
 _MAX_DOUBTFUL = 0.1
@@ -109,8 +110,9 @@ def _note_unseen_levels(detector: EOSDetector, cells: Cells) -> list[str]:
     reader = getattr(detector, "_reader", None)
     found = {} if reader is None else reader.unseen(cells.frame)
     return [
-        f"The model has not seen {_list_levels(levels)} in column {name!r}: such rows are judged by "
-        "the numbers that do not depend on it, and by others only if they are far from every level."
+        f"The model has not seen {_list_levels(levels)} in column {name!r}: such rows are judged "
+        "by the numbers that do not depend on it, and by others only if they are far from every "
+        "level."
         for name, levels in found.items()
     ]
 

@@ -87,7 +87,8 @@ def check_type(value: Any, hint: Any, place: str) -> None:
     elif get_origin(hint) is Literal:
         is_right = isinstance(value, str) and value in get_args(hint)
     elif get_origin(hint) in (tuple, dict):
-        return _check_items(value, hint, place)
+        _check_items(value, hint, place)
+        is_right = True
     else:
         is_right = _is_instance(value, hint)
     if not is_right:
