@@ -108,7 +108,7 @@ def make_targets(seed: int, folder: Path) -> list[Target]:
         path = folder / f"{model}.checkpoint"
         with contextlib.suppress(_Stopped), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            EOSDetector(model=model, alpha=2.0, checkpoint=path, callback=_stop).fit(X)
+            _make_detector(model, path, callback=_stop).fit(X)
         if path.exists():
             name = f"{model} checkpoint"
             targets.append(
@@ -134,7 +134,11 @@ def _score(path: Path, frame: pd.DataFrame) -> Any:
 
 
 def _resume(path: Path, model: str, X: Any) -> Any:
-    return EOSDetector(model=model, alpha=2.0, checkpoint=path).fit(X).p_values_
+    return _make_detector(model, path).fit(X).p_values_
+
+
+def _make_detector(model: str, path: Path, **options: Any) -> EOSDetector:
+    return EOSDetector(model=model, alpha=2.0, start="uniform", checkpoint=path, **options)
 
 
 # Attacks: from the bytes of a file to others.

@@ -128,7 +128,8 @@ def check_range(X: Any) -> None:
     Traceback (most recent call last):
     ValueError: X has the value 1e+200 in row 1, column 0, whose square does not fit a float: ...
     """
-    if not (isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2 and X.size):
+    is_double = isinstance(X, np.ndarray) and X.dtype == np.float64  # single has no such numbers
+    if not (is_double and X.ndim == 2 and X.size):
         return
     sizes = np.where(np.isfinite(X), np.abs(X), 0.0)
     is_large = sizes > _LARGEST
