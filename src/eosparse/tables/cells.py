@@ -194,15 +194,17 @@ def _find_unreadable(
         lost = given[cells[column.name].isna().to_numpy() & given.notna().to_numpy()]
         if lost.empty:
             continue
-        held = "numbers" if column.role is Role.NUMBER else "dates"
+        held = "number" if column.role is Role.NUMBER else "date"
         shown = ", ".join(list(dict.fromkeys(repr(f"{cell!s:.30}") for cell in lost[:100]))[:3])
         if len(lost) == given.notna().sum() > 1:
             raise TableError(
-                f"Column {column.name!r} held {held} when the model was fitted, and now holds "
+                f"Column {column.name!r} held {held}s when the model was fitted, and now holds "
                 f"none: {shown}. Convert it."
             )
-        are = "cell is" if len(lost) == 1 else "cells are"
-        notes.append(f"{len(lost)} {are} no {held}, and missing, in {column.name!r}: {shown}.")
+        said = f"cells of column {column.name!r} are not {held}s and count"
+        if len(lost) == 1:
+            said = f"cell of column {column.name!r} is not a {held} and counts"
+        notes.append(f"{len(lost)} {said} as missing: {shown}.")
     return tuple(notes)
 
 
