@@ -245,7 +245,8 @@ def _forge_array(parts: dict[str, bytes], name: str, rng: np.random.Generator) -
     if action == 2 and array.size:
         array = np.delete(array, 0, axis=0) if array.ndim else np.array([array, array])
     elif action == 3:
-        array = array.astype(rng.choice(np.array(["f4", "i8", "b", "U4"])))
+        with np.errstate(all="ignore"):
+            array = array.astype(rng.choice(np.array(["f4", "i8", "b", "U4"])))
     elif action == 4:
         array = array[None] if rng.random() < 0.5 else array.ravel()
     elif array.size:
