@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from benchmarks.bench import run_command
-from benchmarks.cells import gaps, real_bulks, speed, structured
+from benchmarks.bench import Bench, run_command
+from benchmarks.cells import gaps, on_disk, real_bulks, speed, structured
 
-FIGURES = {"a": structured.run, "b": real_bulks.run, "c": speed.run, "d": gaps.run}
+
+def run_times(bench: Bench) -> None:
+    speed.run(bench)
+    on_disk.run(bench)
+
+
+FIGURES = {"a": structured.run, "b": real_bulks.run, "c": run_times, "d": gaps.run}
 
 if __name__ == "__main__":
     run_command("cells", __doc__, FIGURES)

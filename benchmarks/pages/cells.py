@@ -19,5 +19,6 @@ def _format(value: object) -> str:
 
 
 SHOWN: dict[str, Show] = {
-    name: partial(_show, name=name) for name in ("cells_a", "cells_b", "cells_c", "cells_d")
+    name: partial(_show, name=name)
+    for name in ("cells_a", "cells_b", "cells_c", "cells_c_disk", "cells_d")
 }

@@ -15,19 +15,23 @@ from eosparse import EOSDetector
 from eosparse.comparison.runner import Row
 from eosparse.core import visit
 from eosparse.estimators import detector as detector_module
-from eosparse.estimators import row_estimator
-from eosparse.fitting import engine
+from eosparse.fitting import engine, ladder
 from eosparse.models import gaussian_search
 from eosparse.rows import MemoryRows
 
-_STAGES = {
-    "checking the input": (detector_module, "open_training"),
-    "search for a start, on a sample": (gaussian_search.StartSearch, "best"),
-    "search for masked groups": (gaussian_search.StartSearch, "unmask"),
-    "first passes, on a sixteenth": (engine._FitProblem, "warm_up"),
-    "distances of all rows": (MemoryRows, "map"),
-    "law and flags": (row_estimator, "find_judge"),
-}
+# None of them is part of another.
+_STAGES = (
+    ("checking the input", detector_module, "open_training"),
+    ("a sample, and kinds of columns", ladder.Ladder, "stand"),
+    ("search for a start, on a sample", gaussian_search._Choice, "find_solution"),
+    ("search for a start, on a sample", gaussian_search._Choice, "_attempt_wide"),
+    ("first passes, on a sixteenth", engine._FitProblem, "warm_up"),
+    ("distances of all rows", MemoryRows, "map"),
+    ("law and flags", ladder, "find_judge"),
+    ("is one Gaussian enough", ladder, "check_law"),
+    ("is one Gaussian enough", ladder.Ladder, "_look_for_margins"),
+    ("is one Gaussian enough", ladder.Ladder, "_hides_groups"),
+)
 
 
 def run(bench: Bench) -> None:
@@ -47,7 +51,7 @@ def profile(n_rows: int, n_columns: int) -> list[Row]:
     EOSDetector().fit(X)  # loads compiled code
     spent: dict[str, float] = {}
     with ExitStack() as stack:
-        for label, (owner, name) in _STAGES.items():
+        for label, owner, name in _STAGES:
             function = _add_clock(getattr(owner, name), spent, label)
             stack.enter_context(patch.object(owner, name, function))
         whole = measure_seconds(lambda: EOSDetector().fit(X))

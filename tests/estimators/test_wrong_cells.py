@@ -241,3 +241,27 @@ def test_bad_input_is_named():
         EOSCells().fit(pd.DataFrame({"a": list("xyzx") * 30, "b": list("uvuv") * 30}))
     with pytest.raises(ValueError, match="fdr"):
         EOSCells(fdr=2).fit(np.random.default_rng(0).normal(size=(50, 2)))
+
+
+def test_wrong_cells_of_a_file_are_those_of_the_rows_in_memory(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    X, _, _ = draw_table(np.random.default_rng(3), share=0.02)
+    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    for part in range(2):
+        half = slice(part * len(X) // 2, (part + 1) * len(X) // 2)
+        table = pa.table({name: values[half] for name, values in columns.items()})
+        parquet.write_table(table, tmp_path / f"part{part}.parquet")
+    files = str(tmp_path / "part*.parquet")
+    streamed = EOSCells().fit(files)
+    written = parquet.read_table(streamed.write_wrong(files, tmp_path / "wrong.parquet"))
+    listed = EOSCells().fit(X).list_wrong(X).to_frame().sort_values(["row", "column"])
+    found = written.to_pandas().sort_values(["row", "column"])
+    assert len(listed) > 5
+    assert found[["row", "column"]].values.tolist() == listed[["row", "column"]].values.tolist()
+    for name in ("value", "expected", "low", "high"):
+        np.testing.assert_allclose(found[name], listed[name].astype(float), rtol=1e-7)
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        streamed.write_wrong(files, tmp_path / "wrong.parquet")
+    with pytest.raises(TypeError, match="list_wrong"):
+        streamed.write_wrong(table.to_pandas(), tmp_path / "other.parquet")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eosparse.cli import table_options as options
+from eosparse.cli.printing import show_plainly
 from eosparse.cli.progress import StatusLine
 
 if TYPE_CHECKING:
@@ -45,14 +46,25 @@ def cells(
     as_json: options.JsonOption = False,
     top: TopOption = 20,
     force: options.ForceOption = False,
+    safe: options.SafeOption = False,
+    sheet: options.SheetOption = None,
+    separator: options.SeparatorOption = None,
+    encoding: options.EncodingOption = None,
+    header: options.HeaderOption = None,
 ) -> None:
     """Find wrong cells in a table, with the values that are expected instead.
 
     The table itself is not changed: --output writes a repaired copy, --changes a list.
+
+    Exit codes: 0 success, 1 unforeseen error, 2 usage error or unusable file, 3 no result, 4 no
+    memory or disk space, 130 interrupted.
     """
     kinds = options.split_kinds(kind)
-    selection = options.TableSelection(table, columns, ignore, identifier, kinds=kinds)
-    files = options.OutputFiles(output, report, changes, force)
+    reading = options.Reading(sheet, separator, encoding, header)
+    selection = options.TableSelection(
+        table, columns, ignore, identifier, kinds=kinds, reading=reading
+    )
+    files = options.OutputFiles(output, report, changes, force, safe)
     with options.handle_errors() as notes, StatusLine() as status:
         _check_files(files, table)
         summary = _audit(selection, files, status, kinds, fdr=fdr, fill_gaps=fill_gaps)
@@ -60,16 +72,17 @@ def cells(
     _print_cells(noted, files.paths, as_json=as_json, top=top)
 
 
-def _check_files(files: options.OutputFiles, table: str) -> None:
+def _check_files(files: options.OutputFiles, tables: list[str]) -> None:
     from eosparse.rows.formats import find_format
     from eosparse.tables import TableError
 
     files.check()
     paths = [path.resolve() for path in files.paths]
-    if len(set(paths)) < len(paths):
-        raise TableError("--output, --changes and --report must be different files.")
-    if Path(table).resolve() in paths:
-        raise TableError(f"{table} is the table itself, which is not changed. Name another file.")
+    for table in tables:
+        if Path(table).resolve() in paths:
+            raise TableError(
+                f"{table} is the table itself, which is not changed. Name another file."
+            )
     if files.model is not None:
         find_format(files.model)
 
@@ -100,10 +113,16 @@ def _audit(
     summary = audit.summarise()
     if files.output is not None:
         status.show(f"Writing {files.output.name}")
-        files.write_output(audit.repair(), source)
+        files.write_output(None, source, audit.list_repairs())
     if files.model is not None:
-        marks = {"separator": source.separator, "decimal": source.decimal}
-        write_table(list_changes(summary), files.model, **marks, force=files.force)
+        write_table(
+            list_changes(summary),
+            files.model,
+            separator=source.separator,
+            decimal=source.decimal,
+            force=files.force,
+            safe=files.safe,
+        )
     if files.report is not None:
         from eosparse.report.cell_html import write_cell_report
 
@@ -119,7 +138,6 @@ def _print_cells(summary: CellSummary, written: list[Path], *, as_json: bool, to
         return
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     from eosparse.report.cell_text import (
         format_cells_details,
@@ -127,12 +145,12 @@ def _print_cells(summary: CellSummary, written: list[Path], *, as_json: bool, to
         tabulate_cells,
     )
 
-    console = Console(highlight=False)  # everything is Text: brackets in a cell are not markup
-    console.print(Text(format_cells_headline(summary), style="bold"))
+    console = Console(highlight=False)
+    console.print(show_plainly(format_cells_headline(summary), style="bold"))
     for line in format_cells_details(summary):
-        console.print(Text(line))
+        console.print(show_plainly(line))
     for note in summary.notes:
-        console.print(Text(f"Note: {note}", style="yellow"))
+        console.print(show_plainly(f"Note: {note}", style="yellow"))
     shown = summary.cells[:top]
     if shown:
         listing, lines = Table(box=None, pad_edge=False), tabulate_cells(shown)
@@ -140,10 +158,12 @@ def _print_cells(summary: CellSummary, written: list[Path], *, as_json: bool, to
             is_number = name in ("row", "p-value", "value", "expected")
             listing.add_column(name, justify="right" if is_number else "left", overflow="fold")
         for values in zip(*lines.values(), strict=True):
-            listing.add_row(*map(Text, values))
+            listing.add_row(*map(show_plainly, values))
         console.print(listing)
-        console.print(Text("Rows are counted from 1.", style="dim"))
+        console.print(show_plainly("Rows are counted from 1.", style="dim"))
     if summary.n_wrong > top:
-        console.print(Text(f"… and {summary.n_wrong - top:,} more: use --top or --changes."))
+        console.print(
+            show_plainly(f"… and {summary.n_wrong - top:,} more: use --top or --changes.")
+        )
     for path in written:
-        console.print(Text(f"Wrote {path}"))
+        console.print(show_plainly(f"Wrote {path}"))

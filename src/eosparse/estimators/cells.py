@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,15 +12,15 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
 from eosparse.core import FloatArray, Status, check_number
 from eosparse.estimators.notebook import SummaryMixin
-from eosparse.estimators.wrong_cells import WrongCells, list_wrong_cells
+from eosparse.estimators.wrong_cells import WrongCells, list_wrong_cells, tabulate_wrong
 from eosparse.fitting.cell_fit import CellFit, CellVerdict, fit_cells
 from eosparse.fitting.cell_rates import find_cell_cut, find_row_cut
 from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import combine_options
-from eosparse.fitting.table_input import open_training, read_new
+from eosparse.fitting.table_input import open_new, open_training, read_new
 from eosparse.fitting.whole_fit import fit_or_restore
 from eosparse.inference import Promise
-from eosparse.rows import Table, fit_threads, is_frame
+from eosparse.rows import Table, collect_rows, fit_threads, is_frame
 
 
 class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
@@ -170,7 +171,7 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
         reader = getattr(self, "_reader", None)
         kinds = {**({} if reader is None else reader.kinds), **(self.kinds or {})}
         with fit_threads(table.n_features):
-            self._fit: CellFit = fit_cells(table, options, kinds, fdr=fdr, bends=self.margins)
+            self._fit: CellFit = fit_cells(table, options, kinds, bends=self.margins)
             self._set_rates(table, fdr)
         result, theta = self._fit.fit.result, self._fit.theta
         self.columns_ = self._fit.columns
@@ -317,6 +318,32 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
         levels = {} if reader is None else reader.levels
         return list_wrong_cells(values, verdict, self.find_wrong(verdict), names, levels)
 
+    def write_wrong(self, X: Any, output: str | Path, *, overwrite: bool = False) -> Path:
+        """List the wrong cells of rows on disk, streamed, in a Parquet file.
+
+        Parameters
+        ----------
+        X : path, glob, folder, list of paths, pyarrow Dataset or opened rows
+            Rows, such as those of the fit.
+        output : path
+            File to write: `row` (counted from 0), `column`, `value`, `expected`, `low`, `high` and
+            `p_value`. It appears when it is complete, or not at all.
+        overwrite : bool, default=False
+            Whether an existing file may be replaced.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        names = np.array([column.name for column in self.columns_])
+
+        def find(values: FloatArray) -> dict[str, Any]:
+            verdict = self._fit.judge(values)
+            return tabulate_wrong(values, verdict, self.find_wrong(verdict), names)
+
+        return open_new(self, X).write_lines(output, find, overwrite=overwrite)
+
     def transform(self, X: ArrayLike) -> Any:
         """Return the repaired table: wrong cells hold what is expected.
 
@@ -349,6 +376,7 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
         """
         from eosparse.estimators.repair import repair_frame
 
+        X = collect_rows(X)
         values = read_new(self, X, "repair")
         repaired = self._repair_values(values)
         if not is_frame(X):

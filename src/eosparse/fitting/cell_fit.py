@@ -14,13 +14,21 @@ from typing import cast
 import numpy as np
 from scipy.special import chdtrc, expit, ndtr, ndtri
 
-from eosparse.core import BoolArray, FloatArray, weighted_quantiles
+from eosparse.core import BoolArray, FloatArray
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.level_cells import LevelCells, learn_level_cells
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.rungs import sample_once
 from eosparse.inference import TailCheck
-from eosparse.models import CellModel, Fit, Normal, RowCells, find_rivals, measure_cells
+from eosparse.models import (
+    CellModel,
+    Fit,
+    Normal,
+    RowCells,
+    find_rivals,
+    find_spreads,
+    measure_cells,
+)
 from eosparse.rows import (
     ColumnKind,
     Kind,
@@ -40,8 +48,6 @@ _LEFT_OUT, _TAILS_LEFT_OUT, _TURNS = 0.25, 0.1, 2
 _TOL = 1e-6
 # With more cells set aside than this share, heavy tails are not believed.
 _MANY_ASIDE = 0.05
-# The median of |z|.
-_MEDIAN = 0.6744897501960817
 # Expected values come with this interval.
 _INTERVAL = 0.95
 
@@ -222,7 +228,6 @@ def fit_cells(
     options: FitOptions,
     kinds: Mapping[str, Kind | str],
     *,
-    fdr: float,
     bends: bool,
 ) -> CellFit:
     """Fit the cells of a table; given are kinds of columns, and whether margins may be bent."""
@@ -238,14 +243,14 @@ def fit_cells(
         )
     units = np.array([margin.unit for margin in view.margins.columns])
     check_scale(units, [columns[int(place)].name for place in view.places])
-    fit = fit_model(table, CellModel(fdr), options, seen_as=view)
+    fit = fit_model(table, CellModel(), options, seen_as=view)
     found = _calibrate(fit, view, columns, sample)
     if bends:
-        found = _bend(found, table, sample, options, fdr)
+        found = _bend(found, table, sample, options)
     return replace(found, levels=learn_level_cells(found, sample.values, sample.mass))
 
 
-def _bend(lines: CellFit, table: Table, sample: Sample, options: FitOptions, fdr: float) -> CellFit:
+def _bend(lines: CellFit, table: Table, sample: Sample, options: FitOptions) -> CellFit:
     """Return a fit with margins, if cells follow it better than one without."""
     compared = lines.compare(sample.values)
     check = check_p_values(compared.p_values, sample.mass)
@@ -257,7 +262,7 @@ def _bend(lines: CellFit, table: Table, sample: Sample, options: FitOptions, fdr
     # Tails and many wrong cells look alike, and calling cells good is the worse mistake.
     if view.margins.are_lines or (view.margins.heavy and share > _MANY_ASIDE):
         return lines
-    fit = fit_model(table, CellModel(fdr), options, seen_as=view)
+    fit = fit_model(table, CellModel(), options, seen_as=view)
     bent = _calibrate(fit, view, lines.columns, sample)
     after = check_p_values(bent.compare(sample.values).p_values, sample.mass)
     return bent if after.excess < check.excess else lines
@@ -269,7 +274,7 @@ def _calibrate(
     cells = cast(CellModel, fit.model).choose(view(sample.values), fit.result.theta)
     kept = np.where(cells.kept, sample.values[:, view.places], np.nan)
     lows, highs = np.nanmin(kept, axis=0), np.nanmax(kept, axis=0)
-    spreads = _find_spreads(cells, sample.mass)
+    spreads = find_spreads(cells, sample.mass)
     return CellFit(fit, view, columns, spreads, lows, highs, LevelCells(()))
 
 
@@ -298,13 +303,3 @@ def _learn_margins(
         if view.margins.are_lines:
             break
     return view
-
-
-def _find_spreads(cells: RowCells, mass: FloatArray) -> FloatArray:
-    """Return the spread of standardised residuals, from the middle of each column."""
-    sizes = np.abs(cells.residuals) / np.sqrt(cells.variances)
-    spreads = np.ones(sizes.shape[1])
-    for j, column in enumerate(sizes.T):
-        kept = cells.kept[:, j]
-        spreads[j] = float(weighted_quantiles(column[kept], mass[kept], (0.5,))[0]) / _MEDIAN
-    return np.where(spreads > 0, spreads, 1.0)

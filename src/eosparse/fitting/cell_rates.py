@@ -120,7 +120,8 @@ def _decide(flags: _Flags, names: list[str]) -> Promise:
     if check.near > _TAIL * check.flagged and check.near >= _FEW_NEAR:
         return Promise(False, f"{check.near:.0f} wrong cells lie just beyond the others")
     if not check.passes:
-        return Promise(False, f"the cells do not follow the law of the model: {check.why_not}")
+        why_not = check.why_not.replace("rows", "cells")
+        return Promise(False, f"the cells do not follow the law of the model: {why_not}")
     if not check.convinces:
         return Promise(False, "it is not clear that the cells follow the law of the model")
     return Promise(True, "the p-values of the cells that belong are as the law says")

@@ -9,7 +9,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from eosparse.core import BoolArray, DegenerateDataWarning, FloatArray, warn_caller
 from eosparse.fitting.given_arrays import check_mass, refuse_mask, validate_numbers
-from eosparse.rows import STORAGES, FrameReader, MemoryRows, Table, has_more_than_numbers
+from eosparse.rows import (
+    STORAGES,
+    FrameReader,
+    MemoryRows,
+    Table,
+    collect_rows,
+    has_more_than_numbers,
+)
 
 _Stored = TypeVar("_Stored", bound=Table)
 # Fewer rows say too little about a spread.
@@ -35,7 +42,7 @@ def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
                 estimator.feature_names_in_ = np.array(table.names, dtype=object)
             _check_enough(table)
             return table
-    values = _read_training(estimator, X)
+    values = _read_training(estimator, collect_rows(X))
     names = getattr(estimator, "feature_names_in_", None)
     names = None if names is None else tuple(str(name) for name in names)
     empty = _find_empty(values) if _takes_gaps(estimator) else None
@@ -59,13 +66,17 @@ def _find_empty(values: FloatArray) -> BoolArray | None:
     empty = np.asarray(np.isnan(values).all(axis=1))
     if not empty.any():
         return None
-    n_rows = int(np.count_nonzero(empty))
+    warn_of_empty(int(np.count_nonzero(empty)))
+    return empty
+
+
+def warn_of_empty(n_rows: int) -> None:
+    """Say that some rows get no verdict."""
     what = "1 row has" if n_rows == 1 else f"{n_rows} rows have"
     warn_caller(
         f"{what} no value at all, and so no verdict: the weight is 0 and the p-value 1.",
         DegenerateDataWarning,
     )
-    return empty
 
 
 def _read_training(estimator: Any, X: Any) -> FloatArray:
@@ -143,7 +154,7 @@ def _get_reader(estimator: Any) -> FrameReader | None:
 
 def _read_rows(estimator: Any, X: Any) -> FloatArray:
     """Return new rows in memory, read as the training rows were."""
-    reader = _get_reader(estimator)
+    X, reader = collect_rows(X), _get_reader(estimator)
     if reader is None:
         return validate_numbers(estimator, X, reset=False, dtype=_PRECISIONS, **_allow(estimator))
     return validate_numbers(None, reader.read(X), dtype=_PRECISIONS, **_allow(estimator))

@@ -2,7 +2,13 @@
 
 from eosparse.models.base import Attempt, ErrorMoments, Request, TableModel
 from eosparse.models.box_starts import bisect_rows
-from eosparse.models.cell_search import RowCells, choose_cells, find_rivals, measure_cells
+from eosparse.models.cell_search import (
+    RowCells,
+    choose_cells,
+    find_rivals,
+    find_spreads,
+    measure_cells,
+)
 from eosparse.models.cells import CellModel
 from eosparse.models.cluster_starts import cluster_starts
 from eosparse.models.clusters import ClusterModel
@@ -62,6 +68,7 @@ __all__ = [
     "coupling_for_efficiency",
     "draw_gaps",
     "find_rivals",
+    "find_spreads",
     "guess_law",
     "has_gaps",
     "largest_stable_coupling",

@@ -17,16 +17,20 @@ ones of its neighbours.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.core import BoolArray, FloatArray, IntArray, weighted_quantiles
+from eosparse.models import fused
 from eosparse.models.gaps import find_patterns
 from eosparse.models.normal import Normal
 
 # Changes that lower the error by less are rounding.
 _LEAST_GAIN = 1e-9
+# The median of |z|.
+_MEDIAN = 0.6744897501960817
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,10 @@ class RowCells:
         """Return g of each cell."""
         return 0.5 * (np.square(self.residuals) / self.variances + np.log(self.variances))
 
-    def select(self, rows: IntArray | BoolArray) -> RowCells:
-        """Return a copy of the cells of some rows."""
-        return RowCells(*(getattr(self, field.name)[rows] for field in fields(self)))
+    @property
+    def sizes(self) -> FloatArray:
+        """Return how many standard deviations each cell lies from what is expected."""
+        return np.abs(self.residuals) / np.sqrt(self.variances)
 
     def overwrite(self, rows: IntArray, part: RowCells) -> None:
         """Replace the cells of some rows, in place."""
@@ -81,6 +86,8 @@ def measure_cells(theta: Normal, values: FloatArray, kept: BoolArray) -> RowCell
     >>> cells.residuals.round(6).tolist(), cells.variances.round(6).tolist()
     ([[2.0, 3.4]], [[1.0, 0.36]])
     """
+    if (kernels := fused.load_for_cells(values.size)) is not None:
+        return _settle(kernels, theta, values, kept, np.zeros(values.shape[1]), np.inf)
     precision = theta.inverse_factor.T @ theta.inverse_factor
     diagonal = np.diag(precision)
     centred = np.where(kept, values - theta.location, 0.0)
@@ -132,6 +139,8 @@ def choose_cells(theta: Normal, values: FloatArray, costs: FloatArray) -> RowCel
     [[True, False, True]]
     """
     there = ~np.isnan(values)
+    if (kernels := fused.load_for_cells(values.size)) is not None:
+        return _settle(kernels, theta, values, there, costs, _LEAST_GAIN)
     cells = measure_cells(theta, values, there.copy())
     active, part = np.arange(len(values)), cells
     for _ in range(2 * values.shape[1]):  # each cell may leave and come back
@@ -147,6 +156,36 @@ def choose_cells(theta: Normal, values: FloatArray, costs: FloatArray) -> RowCel
         part = measure_cells(theta, values[active], kept)
         cells.overwrite(active, part)
     return cells
+
+
+def _settle(
+    kernels: Any,
+    theta: Normal,
+    values: FloatArray,
+    there: BoolArray,
+    costs: FloatArray,
+    least_gain: float,
+) -> RowCells:
+    """Compare and set aside cells, row by row in compiled code."""
+    precision = theta.inverse_factor.T @ theta.inverse_factor
+    whole = values - theta.location
+    centred = np.where(there, whole, 0.0)
+    pulled = centred @ precision
+    kept, variances, log_dets = np.empty_like(there), np.empty_like(centred), np.zeros(len(values))
+    distances = kernels.settle_rows(
+        centred, pulled, there, precision, costs, least_gain, kept, variances, log_dets
+    )
+    residuals = np.where(kept, pulled * variances, whole - centred)
+    return RowCells(kept, centred, residuals, variances, distances, log_dets)
+
+
+def find_spreads(cells: RowCells, mass: FloatArray) -> FloatArray:
+    """Return the spread of standardised residuals, from the middle of each column."""
+    spreads = np.ones(cells.kept.shape[1])
+    for j, sizes in enumerate(cells.sizes.T):
+        kept = cells.kept[:, j]
+        spreads[j] = float(weighted_quantiles(sizes[kept], mass[kept], (0.5,))[0]) / _MEDIAN
+    return np.where(spreads > 0, spreads, 1.0)
 
 
 def find_rivals(

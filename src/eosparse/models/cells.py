@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.special import chdtri
+from scipy.special import chdtrc, chdtri
 
 from eosparse.core import (
     FloatArray,
@@ -28,7 +28,7 @@ from eosparse.core import (
     weighted_moments,
 )
 from eosparse.models.base import Attempt, Request, TableModel
-from eosparse.models.cell_search import RowCells, choose_cells
+from eosparse.models.cell_search import RowCells, choose_cells, find_spreads
 from eosparse.models.efficiency import coupling_for_efficiency
 from eosparse.models.gaps import fill_rows, spread_of_gaps
 from eosparse.models.normal import Normal
@@ -39,10 +39,12 @@ from eosparse.rows import MemoryRows, Sample, Table, take_sample
 # Efficiency behind the weights of the rows: cells bear the brunt, so rows keep nearly all weight.
 ROW_EFFICIENCY = 0.99
 # Chances with which good cells exceed their cost, in turns with the law that costs follow from.
-# Setting aside more of them is safer at first, but makes variances too small. In the end as many
-# are expected among all cells as the false-discovery rate allows among those that are set aside.
-_CHANCES, _LAST_TURNS = (0.01, 0.01, 0.01, 0.01), 3
-_LEAST_CHANCE, _MOST_CHANCE = 1e-7, 0.003
+# Setting aside more of them is safer at first, but makes variances too small. In the end it is the
+# largest chance, this one or a half, quarter, ... of it, at which cells are more likely wrong than
+# good: so many times as many lie there as good ones would, and so many standard deviations more.
+_FIRST_TURNS, _LAST_TURNS = 4, 3
+_MOST_CHANCE, _HALVINGS, _LEAST_CHANCE = 0.01, 16, 1e-7
+_MORE, _SURELY = 2.0, 3.0
 # So little shrinkage keeps columns that depend on each other apart; with more, rows tell nothing.
 _LEAST_SHRINKAGE, _MOST_SHRINKAGE = 1e-4, 0.99
 # Passes over a sample at each of them, and when to stop earlier.
@@ -55,8 +57,6 @@ class CellModel(TableModel[Normal, Moments]):
 
     Attributes
     ----------
-    fdr : float
-        Share of good cells among those that are set aside.
     n_features : int
         D, the number of columns; `complete` sets this and everything below.
     costs : array of shape (n_features,) or None
@@ -82,7 +82,6 @@ class CellModel(TableModel[Normal, Moments]):
     True
     """
 
-    fdr: float = 0.01
     n_features: int = 0
     costs: FloatArray | None = field(default=None, compare=False)
     shrinkage: float = 0.0
@@ -158,7 +157,7 @@ class CellModel(TableModel[Normal, Moments]):
             found = oas_shrinkage(guess.covariance, n_columns, n_rows)
             amount = float(np.clip(found, _LEAST_SHRINKAGE, _MOST_SHRINKAGE))
         model = replace(model, shrinkage=amount)
-        return model.set_costs(guess, _CHANCES[0])
+        return model.set_costs(guess, _MOST_CHANCE)
 
     def accept_gaps(self, law: Normal, share: float) -> CellModel:  # noqa: ARG002  # signature of the base class
         """Return the model for rows with gaps, given a robust guess of the law of the columns."""
@@ -187,18 +186,29 @@ class CellModel(TableModel[Normal, Moments]):
         rows = MemoryRows(sample.values, sample.mass)
         model, theta = self, guess_cells(sample.values, sample.mass)
         if request.searches:
-            for chance in _CHANCES:
-                model = model.set_costs(theta, chance)
-                theta = alternate(model, rows, alpha, theta, tol=_TOL, max_iter=_PASSES).theta
-            for _ in range(_LAST_TURNS):
-                chance = model.choose_chance(sample, theta)
+            for turn in range(_FIRST_TURNS + _LAST_TURNS):
+                is_first = turn < _FIRST_TURNS
+                chance = _MOST_CHANCE if is_first else model.choose_chance(sample, theta)
                 model = model.set_costs(theta, chance)
                 theta = alternate(model, rows, alpha, theta, tol=_TOL, max_iter=_PASSES).theta
         yield Attempt(model.set_costs(theta, model.choose_chance(sample, theta)), alpha, theta)
 
     def choose_chance(self, sample: Sample, theta: Normal) -> float:
-        """Return the chance of good cells to be set aside, by how many cells are."""
-        share = 1 - np.average(
-            self.choose(sample.values, theta).kept.mean(axis=1), weights=sample.mass
-        )
-        return float(np.clip(self.fdr * share, _LEAST_CHANCE, _MOST_CHANCE))
+        """Return the chance of good cells to be set aside, by how many cells lie that far out."""
+        cells = self.choose(sample.values, theta)
+        sizes = cells.sizes / find_spreads(cells, sample.mass)
+        # A cell that is set aside has no part in what is expected of it; one that is kept has.
+        leverage = self.n_features * sample.copies / sample.n_rows
+        sizes[~cells.kept] *= max(1 - leverage, 0.0)
+        there = ~np.isnan(sizes)
+        masses = np.broadcast_to(sample.mass[:, None] / sample.copies, sizes.shape)[there]
+        p_values = chdtrc(1, np.square(sizes[there]))
+        with np.errstate(divide="ignore"):
+            halvings = np.floor(np.log2(_MOST_CHANCE / p_values))
+        bins = halvings.clip(-1, _HALVINGS).astype(np.int64)
+        # Bin k has p-values between its chance and half of it; -1 all that are larger.
+        counts = np.bincount(bins + 1, masses, _HALVINGS + 2)[1:-1]
+        chances = _MOST_CHANCE / 2.0 ** np.arange(_HALVINGS)
+        expected = masses.sum() * chances / 2
+        is_crowded = counts > _MORE * expected + _SURELY * np.sqrt(expected)
+        return float(chances[is_crowded.argmax()]) if is_crowded.any() else _LEAST_CHANCE

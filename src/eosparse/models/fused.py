@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -19,12 +20,19 @@ from eosparse.core import FloatArray
 # With more columns BLAS is faster; with fewer rows compiled code is not worth loading.
 _MOST_COLUMNS = 160
 _FEWEST_ROWS = 2048
+# Cells from which on it is, where each row needs a search or a system of its own.
+_MANY_CELLS = 2**15
 
 
 def is_large(values: FloatArray) -> bool:
     """Whether a block is large and narrow enough for compiled code, and Numba is installed."""
     n_rows, n_columns = values.shape
-    return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and _load_kernels() is not None
+    return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and load_kernels() is not None
+
+
+def load_for_cells(n_cells: int) -> Any:
+    """Load the compiled loops over the cells of rows, if there are many; None otherwise."""
+    return load_kernels("cell_kernels") if n_cells >= _MANY_CELLS else None
 
 
 def pad(matrix: FloatArray) -> FloatArray:
@@ -52,7 +60,7 @@ def sweep(
     size, wide = len(whitening), len(matrix)
     totals, sums, products = np.zeros(3), np.zeros(wide), np.zeros((wide, wide))
     weights = np.ones(0) if prior is None else prior
-    _load_kernels().sweep_rows(values, weights, centre, matrix, exponent, totals, sums, products)
+    load_kernels().sweep_rows(values, weights, centre, matrix, exponent, totals, sums, products)
     lower = np.tril(products[:size, :size])
     return totals, sums[:size], lower + np.tril(lower, -1).T
 
@@ -60,17 +68,17 @@ def sweep(
 def squared_distances(values: FloatArray, centre: FloatArray, whitening: FloatArray) -> FloatArray:
     """Return the squared distances of rows."""
     distances = np.empty(len(values))
-    _load_kernels().measure_rows(values, centre, pad(whitening), distances)
+    load_kernels().measure_rows(values, centre, pad(whitening), distances)
     return distances
 
 
 @cache
-def _load_kernels() -> Any:
-    """Load the compiled code, which takes a moment; None without Numba."""
+def load_kernels(name: str = "kernels") -> Any:
+    """Load compiled code, which takes a moment; None without Numba."""
     if find_spec("numba") is None:
         return None
     try:
-        from eosparse.models import kernels
+        return import_module(f"eosparse.models.{name}")
     except Exception as error:  # a Numba that does not fit this NumPy, no cache, ...
         warnings.warn(
             f"Numba cannot be used ({error}). Falling back to NumPy, which is slower.",
@@ -78,4 +86,3 @@ def _load_kernels() -> Any:
             stacklevel=2,
         )
         return None
-    return kernels

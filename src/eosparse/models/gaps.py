@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import gammaincc, gammainccinv, gammaln
 
 from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.models import fused
 from eosparse.models.normal import Normal
 
 # Numbers of the small systems that are solved together.
@@ -114,6 +115,9 @@ def spread_of_gaps(theta: Normal, is_missing: BoolArray, weights: FloatArray) ->
     size = len(theta.location)
     total: FloatArray = np.zeros(size * size)
     precision = theta.inverse_factor.T @ theta.inverse_factor
+    if (kernels := fused.load_for_cells(is_missing.size)) is not None:
+        kernels.sum_spreads(is_missing, weights, precision, spread := np.zeros((size, size)))
+        return spread
     for rows, missing in find_patterns(is_missing & (weights > 0)[:, None]):
         systems = precision[missing[:, :, None], missing[:, None, :]]
         spreads = np.linalg.inv(systems) * weights[rows, None, None]

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from eosparse.estimators import EOSDetector
 
+SCORES = ("eos_weight", "eos_p_value", "eos_is_outlier", "eos_reason")
+"""Columns that are added to a table."""
 # A row with a smaller weight (1 is average) plays no part in the fit.
 _HARDLY_ANY_WEIGHT = 1e-3
 # If more of the new rows than this are flagged, and at least so many, it is not by single mistakes.
@@ -129,7 +131,13 @@ def summarise_detection(scored: ScoredTable) -> DetectionSummary:
     return DetectionSummary(
         table=TableSummary(scored.source.name, len(frame), int(np.count_nonzero(is_kept))),
         columns=add_kinds(scored.columns, scored.detector),
-        notes=(*scored.source.notes, *scored.cells.notes, *_note_doubtful_rows(scored)),
+        notes=(
+            *scored.source.notes,
+            *scored.cells.notes,
+            *note_doubtful_rows(
+                count_doubtful(scored.weights, scored.is_outlier), len(scored.weights)
+            ),
+        ),
         model=summarise_model(scored.detector, len(scored.cells.names)),
         n_flagged=len(rows),
         flagged=_describe_flagged(scored, rows),
@@ -211,13 +219,17 @@ def _format_middle(value: float, kind: Kind) -> float | str:
     return float(f"{value:.6g}")
 
 
-def _note_doubtful_rows(scored: ScoredTable) -> list[str]:
+def count_doubtful(weights: FloatArray, is_outlier: BoolArray) -> int:
+    """Count the rows that play no part in the fit and yet are not flagged."""
+    return int(np.count_nonzero((weights < _HARDLY_ANY_WEIGHT) & ~is_outlier))
+
+
+def note_doubtful_rows(n_doubtful: int, n_rows: int) -> list[str]:
     """Warn if many rows play no part in the fit and yet are not flagged."""
-    is_doubtful = (scored.weights < _HARDLY_ANY_WEIGHT) & ~scored.is_outlier
-    if is_doubtful.mean() <= _MAX_DOUBTFUL:
+    if n_doubtful <= _MAX_DOUBTFUL * n_rows:
         return []
     return [
-        f"{np.count_nonzero(is_doubtful):,} rows have hardly any weight but are not flagged: the "
+        f"{n_doubtful:,} rows have hardly any weight but are not flagged: the "
         "model fits only the other rows, as happens with more columns than rows. You can trust the "
         "order of the rows but not the p-values, and too few rows may be flagged. Use fewer "
         "columns."
@@ -321,14 +333,15 @@ def _describe_usual_dates(cells: pd.Series[Any]) -> str:
 
 
 def append_scores(scored: ScoredTable, summary: DetectionSummary) -> pd.DataFrame:
-    """Return all rows of the table with their scores; rows that were left out have none."""
-    frame, is_kept = scored.source.frame.copy(), scored.cells.is_kept
+    """Return the columns to append to the table; rows that were left out have no scores."""
+    import pandas as pd
+
+    n_rows, is_kept = len(scored.source.frame), scored.cells.is_kept
+    columns: dict[str, Any] = {}
     for name, values in (("eos_weight", scored.weights), ("eos_p_value", scored.p_values)):
-        column = np.full(len(frame), np.nan)
-        column[is_kept] = values
-        frame[name] = column
-    is_outlier = np.zeros(len(frame), dtype=bool)
-    is_outlier[is_kept] = scored.is_outlier
-    frame["eos_is_outlier"] = is_outlier
-    frame["eos_reason"] = list_reasons(len(frame), summary.flagged)
-    return frame
+        columns[name] = np.full(n_rows, np.nan)
+        columns[name][is_kept] = values
+    columns["eos_is_outlier"] = np.zeros(n_rows, dtype=bool)
+    columns["eos_is_outlier"][is_kept] = scored.is_outlier
+    columns["eos_reason"] = list_reasons(n_rows, summary.flagged)
+    return pd.DataFrame(columns)

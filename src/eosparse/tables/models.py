@@ -11,7 +11,7 @@ import dataclasses
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from numbers import Real
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
@@ -286,7 +286,7 @@ def _encode(value: Any, arrays: dict[str, Any]) -> Any:
         return {"class": _name_class(type(value)), "fields": fields}
     if isinstance(value, (list, tuple)):
         return [_encode(item, arrays) for item in value]
-    if isinstance(value, Real) and not isinstance(value, (bool, int)):
+    if isinstance(value, (np.floating, Fraction)):
         return float(value)
     return value.item() if isinstance(value, np.generic) else value
 
