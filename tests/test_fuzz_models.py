@@ -9,6 +9,6 @@ _CASES = 2 * len(ATTACKS) * 13
 def test_attacked_files_are_refused_or_harmless():
     outcomes = fuzz_models(seed=0, seconds=60, most_cases=_CASES)
     assert outcomes.broken == []
-    assert outcomes.n_cases == _CASES
+    assert outcomes.counts.total() == _CASES
     refused = sum(count for (_, outcome), count in outcomes.counts.items() if outcome == "refused")
     assert refused > 0.8 * _CASES

@@ -15,15 +15,15 @@ import tempfile
 import time
 import warnings
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.fuzz.files import Outcomes
 from eosparse import EOSDetector
 from eosparse.rows.sealed_file import find_digest, from_npy, to_npy
 from eosparse.tables import recognise_columns, take_cells
@@ -43,19 +43,6 @@ _JUNK: tuple[Any, ...] = (
 
 class _Stopped(Exception):
     """A fit was interrupted after a checkpoint was written."""
-
-
-@dataclass
-class Outcomes:
-    """How often each attack had each outcome, and what was broken."""
-
-    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    broken: list[str] = field(default_factory=list)
-
-    @property
-    def n_cases(self) -> int:
-        """Number of cases tried."""
-        return self.counts.total()
 
 
 def make_tables(rng: np.random.Generator) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
