@@ -63,7 +63,10 @@ class Checkpoint:
             if find_errors is not None and not np.isfinite(find_errors(state.reached)).all():
                 raise ValueError("an error is not finite")
         except Exception as error:  # numbers that fit together nowhere fail in any way
-            raise self._refuse("holds numbers that do not fit together") from error
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} holds numbers that do not fit together. Pass "
+                "another file, or remove it."
+            ) from error
         return state
 
     def save_to(self, attempt: str) -> Callback:
@@ -103,13 +106,16 @@ class Checkpoint:
             problem = parts.pop(_PROBLEM).decode()
             saved = {name: from_npy(data) for name, data in parts.items()}
         except (ValueError, KeyError) as error:  # SealError among them
-            raise self._refuse("is not an eosparse checkpoint, or was damaged") from error
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint, or was damaged. Pass "
+                "another file, or remove it."
+            ) from error
         if problem != self.problem:
-            raise self._refuse("belongs to a fit of other rows or with other parameters")
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} belongs to a fit of other rows or with other "
+                "parameters. Pass another file, or remove it."
+            )
         return saved
-
-    def _refuse(self, why: str) -> ValueError:
-        return ValueError(f"checkpoint={str(self.path)!r} {why}. Pass another file, or remove it.")
 
     def _write(self, parts: dict[str, FloatArray]) -> None:
         data = {name: to_npy(np.asarray(part)) for name, part in parts.items()}
