@@ -107,8 +107,8 @@ class Checkpoint:
             saved = {name: from_npy(data) for name, data in parts.items()}
         except (ValueError, KeyError) as error:  # SealError among them
             raise ValueError(
-                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint, or was damaged. Pass "
-                "another file, or remove it."
+                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint, or was damaged. "
+                "Pass another file, or remove it."
             ) from error
         if problem != self.problem:
             raise ValueError(
