@@ -382,7 +382,7 @@ def test_labels_are_predicted_by_the_learner_that_is_asked_for(tmp_path, monkeyp
     table["price"] = np.maximum(20 * (table["size"] - 5), 0) + rng.uniform(1, 2, 300)
     table.loc[[4, 40], "price"] = 900.0
     table.to_csv(tmp_path / "t.csv", index=False)
-    for learner, told in (("auto", "boosted trees, which predict held-out labels better than a linear"),
+    for learner, told in (("auto", "boosted trees, which predict held-out labels better"),
                           ("linear", "predicted by a linear model.")):  # fmt: skip
         out = tmp_path / f"{learner}.csv"
         found = run("labels", tmp_path / "t.csv", "--target", "price", "--learner", learner,
