@@ -464,15 +464,12 @@ def test_a_folder_is_streamed(folder, tmp_path):
     assert judged["key"].tolist() == [f"k{i:04d}" for i in range(900)]
     assert judged["eos_is_outlier"][700]
     roles = {column["name"]: column["role"] for column in summary["columns"]}
-    assert roles["kind"] == "ignored"
+    assert roles["kind"] == "category"
     printed = run("detect", folder)
     assert "k0700" in printed.stdout
 
 
-def test_streamed_tables_are_written_to_parquet_and_have_no_report(folder, tmp_path):
-    refused = run("detect", folder, "-o", tmp_path / "out.csv")
-    assert refused.exit_code == 2
-    assert "Parquet" in refused.stderr
+def test_streamed_tables_have_no_report(folder, tmp_path):
     refused = run("detect", folder, "--report", tmp_path / "r.html")
     assert refused.exit_code == 2
     assert "fits into memory" in refused.stderr

@@ -66,7 +66,13 @@ def test_every_source_gives_the_same_table(tmp_path, name, content):
 
 @pytest.mark.parametrize(
     "content",
-    [TEXT.encode(), gzip.compress(TEXT.encode(), mtime=0), zstd(TEXT.encode()), JSON.encode()],
+    [
+        TEXT.encode(),
+        gzip.compress(TEXT.encode(), mtime=0),
+        zstd(TEXT.encode()),
+        JSON.encode(),
+        zstd(JSON.encode()),
+    ],
 )
 def test_standard_input_is_recognised_by_its_bytes(content):
     table = read_table("-", stdin=io.BytesIO(content))
@@ -171,6 +177,15 @@ def test_written_numbers_are_numbers(tmp_path, name, cells, numbers, unit):
     assert any(f"'v' without '{unit}'" in note for note in table.notes) == (unit != "")
 
 
+def test_padded_numbers_are_shown_as_they_are_and_count_as_numbers(tmp_path):
+    codes = [f"{i * 7 % 31:05d}" for i in range(30)]
+    path = save(tmp_path / "t.csv", pd.DataFrame({"code": codes, "w": np.arange(30) % 7 / 2}))
+    frame = read_table(path).frame
+    assert frame["code"].tolist() == codes
+    taken = take_cells(frame, recognise_columns(frame, only=("code", "w")))
+    assert taken.frame["code"].tolist() == [float(code) for code in codes]
+
+
 @pytest.mark.parametrize(
     "cells",
     [
@@ -213,13 +228,33 @@ def test_cells_between_written_numbers_are_missing_and_named(tmp_path):
         ("t.csv", "a,b\n1,2\nTotal\n", "line 3 has 1 cell"),
         ("t.csv", "a,b\n" + "1,2\n" * 200_000 + "1,2,3\n", "line 200002 has 3 cells"),
         ("t.csv", "a,b\n1,2,\n" * 2 + "1,2,3\n", "several|cells"),
-        ("t.csv", 'a,b\n"' + "x" * 200_000 + '",1\n', "larger than field limit"),
+        ("t.csv", 'a,b\n"' + "x" * 200_000 + '",1\n', "line 2: field larger than field limit"),
+        ("t.csv", "a," + "x" * 200_000 + "\n1,2\n", "line 1: field larger than field limit"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path, name, content, message):
     path = save(tmp_path / name, content)
     with pytest.raises(TableError, match=message):
         read_table(path)
+
+
+@pytest.mark.parametrize("place", ["XFD1048576", "ZZ200000"])
+def test_a_cell_far_off_is_no_table(tmp_path, place):
+    book = openpyxl.Workbook(write_only=False)
+    book.active.append(["a", "b"])
+    book.active.append([1, 2])
+    book.active[place] = 3
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(TableError, match="too much for a workbook"):
+        read_table(tmp_path / "t.xlsx")
+
+
+def test_lines_may_be_longer_than_what_is_looked_at_first(tmp_path):
+    names = [f"gene_{i:06d}" for i in range(25_000)]
+    lines = [",".join(names), *(",".join([str(i)] * len(names)) for i in range(3))]
+    frame = read_table(save(tmp_path / "t.csv", "\n".join(lines))).frame
+    assert list(frame.columns) == names
+    assert frame.iloc[:, -1].tolist() == [*range(3)]
 
 
 def test_columns_of_any_type_are_read(tmp_path):

@@ -69,13 +69,17 @@ def _find_empty(values: FloatArray) -> BoolArray | None:
     empty = np.asarray(np.isnan(values).all(axis=1))
     if not empty.any():
         return None
-    n_rows = int(np.count_nonzero(empty))
+    warn_of_empty(int(np.count_nonzero(empty)))
+    return empty
+
+
+def warn_of_empty(n_rows: int) -> None:
+    """Say that some rows get no verdict."""
     what = "1 row has" if n_rows == 1 else f"{n_rows} rows have"
     warn_caller(
         f"{what} no value at all, and so no verdict: the weight is 0 and the p-value 1.",
         DegenerateDataWarning,
     )
-    return empty
 
 
 def _read_training(estimator: Any, X: Any) -> FloatArray:

@@ -11,28 +11,21 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import BinaryIO
 
 from eosparse.rows.compression import find_compression_of, open_decompressed
 from eosparse.rows.formats import TableError
+from eosparse.rows.layout import Hints as Hints  # also read from here
+from eosparse.rows.layout import Layout, check_names, find_layout
 from eosparse.rows.number_text import find_decimal_mark, is_number
-
-if TYPE_CHECKING:
-    import _csv
-
-Row = Sequence[str]
 
 # The part of a file that its dialect is recognised from.
 _HEAD_BYTES, _HEAD_LINES = 2**18, 1000
-# Lines of a title that may stand above the header.
-_MAX_TITLE_LINES = 50
-_SEPARATORS = (",", ";", "\t", "|")
-_BLANKS = " "  # as a separator: any number of them
-_COMMENTS = ("#", "%", "//")
+# Lines of a wide table may be longer: a few of them are read, up to this size.
+_FEW_LINES, _MAX_HEAD_BYTES = 10, 2**26
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -101,26 +94,6 @@ class Dialect:
         return self.n_skipped + self.n_header_lines
 
 
-@dataclass(frozen=True)
-class Hints:
-    """What is known about a text file before it is opened.
-
-    Attributes
-    ----------
-    separator, encoding : str or None
-        What you said; None to recognise it.
-    has_header : bool or None
-        What you said; None to recognise it.
-    usual_separator : str
-        What the extension of the file stands for, if the file itself does not tell.
-    """
-
-    separator: str | None = None
-    encoding: str | None = None
-    has_header: bool | None = None
-    usual_separator: str = ","
-
-
 def sniff_dialect(source: Path | bytes, name: str, hints: Hints | None = None) -> Dialect:
     """Recognise how a text file is written.
 
@@ -150,18 +123,20 @@ def sniff_dialect(source: Path | bytes, name: str, hints: Hints | None = None) -
     hints = hints or Hints()
     compression = find_compression_of(source)
     with open_decompressed(source, compression, name) as stream:
-        head = stream.read(_HEAD_BYTES)
-        is_whole = not stream.read(1)
+        head, is_whole = _read_head(stream)
     encoding = hints.encoding or find_encoding(head)
     lines, is_whole = _split_lines(_decode(head, encoding, name), is_whole)
     if not any(line.strip() for line in lines):
         raise TableError(f"{name} is empty.")
     quote = _find_quote(lines)
-    layout = _find_layout(lines, quote, hints, is_whole)
+    try:
+        layout = find_layout(lines, quote, hints, is_whole)
+    except csv.Error as error:
+        raise TableError(f"{name}, line 1: {error}. Is a quote missing?") from None
     first = layout.numbers[layout.header]
     cells, rows = layout.name_columns(), layout.rows
     names = check_names(cells, rows, name, f"line {first[0] + 1}", hints.has_header)
-    decimal = _find_decimal_mark(layout)
+    decimal = _find_decimal_mark(layout, hints.usual_decimal)
     ends = [line[len(line.rstrip("\r\n")) :] for line in lines if line.endswith(("\r", "\n"))]
     return Dialect(
         names,
@@ -176,6 +151,17 @@ def sniff_dialect(source: Path | bytes, name: str, hints: Hints | None = None) -
         has_trailing=layout.has_trailing,
         line_end=Counter(ends).most_common(1)[0][0] if ends else "\n",
     )
+
+
+def _read_head(stream: BinaryIO) -> tuple[bytes, bool]:
+    """Read the beginning of a file; also return whether that is all of it."""
+    head = stream.read(_HEAD_BYTES)
+    while len(head) < _MAX_HEAD_BYTES and max(map(head.count, (b"\n", b"\r"))) < _FEW_LINES:
+        more = stream.read(len(head) or 1)
+        if not more:
+            return head, True
+        head += more
+    return head, not stream.read(1)
 
 
 def find_encoding(head: bytes) -> str:
@@ -235,209 +221,10 @@ def _find_quote(lines: Sequence[str]) -> str:
     return "'" if enclosed > 0.5 * len(lines) else '"'
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """The records of a text for one separator: which one is the header, and how wide rows are.
-
-    `numbers` are, for each record, the lines before its first and up to its last.
-    """
-
-    separator: str
-    records: list[list[str]]
-    numbers: list[tuple[int, int]]
-    width: int
-    header: int
-
-    @property
-    def rows(self) -> list[list[str]]:
-        """The rows below the header that have the usual width."""
-        return [cells for cells in self.records[self.header + 1 :] if len(cells) == self.width]
-
-    @property
-    def has_trailing(self) -> bool:
-        """Whether nothing follows the last separator of all rows, nor of the header."""
-        if self.width < 2 or not self.rows:
-            return False
-        header = self.records[self.header]
-        is_unnamed = len(header) < self.width or header[-1] == ""
-        return is_unnamed and all(cells[-1] == "" for cells in self.rows)
-
-    @property
-    def has_row_names(self) -> bool:
-        """Whether rows have one cell more than the header."""
-        return len(self.records[self.header]) == self.width - 1 and not self.has_trailing
-
-    @property
-    def quality(self) -> tuple[float, int, int]:
-        """How well the separator explains the records; the number of columns decides last."""
-        if self.width < 2:
-            return (0.0, 0, 0)
-        fitting = sum(len(cells) == self.width for cells in self.records[self.header :])
-        share = fitting / len(self.records)
-        return (round(share, 1), -self.header, self.width)
-
-    def name_columns(self) -> list[str]:
-        """Return the cell that names each column."""
-        n_columns = self.width - self.has_trailing
-        cells = self.records[self.header][:n_columns]
-        return [""] * (n_columns - len(cells)) + cells
-
-
-def _find_layout(lines: Sequence[str], quote: str, hints: Hints, is_whole: bool) -> _Layout:
-    """Try separators, and return the layout that explains the lines best."""
-    told = re.fullmatch(r"sep=(.)\s*", lines[0])  # as Excel writes it
-    separator = hints.separator or (told[1] if told else None)
-    if separator is not None:
-        return _lay_out(lines, separator, quote, hints, is_whole)
-    usual = hints.usual_separator
-    tried = dict.fromkeys((usual, *_SEPARATORS))
-    layouts = [_lay_out(lines, separator, quote, hints, is_whole) for separator in tried]
-    best = max(layouts, key=lambda layout: layout.quality)
-    if best.width > 1:
-        return best
-    by_blanks = _lay_out(lines, _BLANKS, quote, hints, is_whole)
-    is_table = by_blanks.quality[0] == 1.0 and _list_numeric(by_blanks.rows)
-    return by_blanks if is_table else layouts[0]
-
-
-def _lay_out(
-    lines: Sequence[str], separator: str, quote: str, hints: Hints, is_whole: bool
-) -> _Layout:
-    """Split lines into records, of which blank ones do not count, and find the header."""
-    reader = split_records(lines, separator, quote)
-    records, numbers, before = [], [], 0
-    while True:
-        try:
-            cells = next(reader, None)
-        except csv.Error:  # a cell that never ends, say: reading all of the file will name it
-            break
-        if cells is None:
-            break
-        if any(cell.strip() for cell in cells):
-            records.append([cell.strip() for cell in cells])
-            numbers.append((before, reader.line_num))
-        before = reader.line_num
-    if not is_whole and len(records) > 2:  # the last one may go on
-        del records[-1], numbers[-1]
-    if not records:
-        return _Layout(separator, [[""]], [(0, 1)], 1, 0)
-    widths = Counter(map(len, records))
-    width = max(widths, key=lambda width: (widths[width], width))
-    is_told = len(records) > 1 and re.fullmatch(r"sep=.?", records[0][0]) is not None
-    first = 1 if is_told else 0
-    header = first if hints.has_header is False else find_header(records, width, first)
-    return _Layout(separator, records, numbers, width, header)
-
-
-def split_records(
-    lines: Iterable[str], separator: str, quote: str, *, is_spaced: bool = True
-) -> _csv.Reader:
-    """Return a reader that splits lines into cells, if asked without spaces before them."""
-    is_spaced = is_spaced or separator == _BLANKS
-    return csv.reader(lines, delimiter=separator, quotechar=quote, skipinitialspace=is_spaced)
-
-
-def find_header(records: Sequence[Row], width: int, first: int = 0) -> int:
-    """Return the record that names the columns: the first of the width of the rows.
-
-    A line with a single cell is a title. A comment, or a line that is one cell short, names the
-    columns only if a row comes next.
-
-    Examples
-    --------
-    >>> find_header([["Heights", "", ""], ["name", "cm", "kg"], ["Anna", "170", "65"]], 3)
-    1
-    """
-    rows = [cells for cells in records if len(cells) == width]
-    for i, cells in enumerate(records[:_MAX_TITLE_LINES]):
-        if i < first or len(cells) not in (width, width - 1):
-            continue
-        if width > 2 and sum(map(bool, cells)) < 2:
-            continue
-        is_doubtful = len(cells) < width or cells[0].startswith(_COMMENTS)
-        if is_doubtful and not (i + 1 < len(records) and _resembles(records[i + 1], rows[1:])):
-            continue
-        return i
-    return first
-
-
-def _resembles(cells: Row, rows: Sequence[Row]) -> bool:
-    """Whether cells are numbers in a column of numbers; of text alone, one cannot tell."""
-    numeric = _list_numeric(rows)
-    return not numeric or any(i < len(cells) and is_number(cells[i]) for i in numeric)
-
-
-def _list_numeric(rows: Sequence[Row]) -> list[int]:
-    """List the columns that hold numbers in most rows."""
-    found = []
-    for i in range(len(rows[0]) if rows else 0):
-        there = [cells[i] for cells in rows if i < len(cells) and cells[i]]
-        if there and sum(map(is_number, there)) > 0.5 * len(there):
-            found.append(i)
-    return found
-
-
-def check_names(
-    cells: Row, rows: Sequence[Row], name: str, place: str, has_header: bool | None = None
-) -> tuple[str, ...]:
-    """Return the names of columns; refuse those that occur twice, and cells that look like a row.
-
-    Parameters
-    ----------
-    cells : sequence of str
-        The cells of the header, of which the empty ones are numbered.
-    rows : sequence of sequence of str
-        Some of the rows below.
-    name, place : str
-        The file and where its header is, for messages.
-    has_header : bool, optional
-        What you said. If there is none, columns are numbered.
-
-    Examples
-    --------
-    >>> check_names(["id", ""], [["1", "x"]], "t.csv", "line 1")
-    ('id', 'Unnamed: 1')
-    """
-    if has_header is False:
-        return tuple(f"column_{i + 1}" for i in range(len(cells)))
-    names = tuple(cell.strip() or f"Unnamed: {i}" for i, cell in enumerate(cells))
-    if has_header is None and _is_row(names, rows):
-        shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-        raise TableError(
-            f"{name} has no header: {place} looks like a row ({shown}). Add the names of the "
-            "columns above it, or use --no-header to number them; with --header, they are names."
-        )
-    commonest, count = Counter(names).most_common(1)[0]
-    if count > 1:
-        raise TableError(f"{name} has several columns named {commonest!r}. Rename them.")
-    return names
-
-
-def _is_row(names: Row, rows: Sequence[Row]) -> bool:
-    """Whether names are numbers above numbers, and count nothing such as years."""
-    numeric = _list_numeric(rows) if rows else range(len(names))
-    found = [names[i] for i in numeric if i < len(names) and is_number(names[i])]
-    return bool(found) and not _are_steps(found, is_mixed=len(found) < len(names))
-
-
-def _are_steps(names: Row, *, is_mixed: bool) -> bool:
-    """Whether names are years in a row, or beside text at least five evenly spaced numbers."""
-    try:
-        numbers = [float(name) for name in names]
-    except ValueError:
-        return False
-    steps = {round(b - a, 9) for a, b in pairwise(numbers)}
-    are_years = all(1500 <= number <= 2200 and number % 1 == 0 for number in numbers)
-    if len(steps) != 1 or steps == {0.0}:
-        return False
-    # Two years such as 1756 and 1791 may well be those of a row.
-    return (are_years and (len(names) > 2 or steps == {1.0})) or (is_mixed and len(names) >= 5)
-
-
-def _find_decimal_mark(layout: _Layout) -> str:
+def _find_decimal_mark(layout: Layout, usual: str) -> str:
     """Return the decimal mark of most numbers; a comma if "1,643" is all there is and it may be."""
     cells = [cell for row in layout.rows for cell in row]
-    usual = "."
-    if layout.separator != "," and any("," in cell and is_number(cell) for cell in cells):
-        usual = "." if any("." in cell and is_number(cell) for cell in cells) else ","
+    if layout.separator != ",":
+        marks = {mark for mark in ",." for cell in cells if mark in cell and is_number(cell)}
+        usual = "," if marks == {","} else usual
     return find_decimal_mark(cells, usual)

@@ -134,7 +134,7 @@ def tell_decimal_mark(number: str) -> str | None:
     >>> tell_decimal_mark("1,5"), tell_decimal_mark("1,234.5"), tell_decimal_mark("1.643")
     (',', '.', None)
     """
-    number = number.lstrip("+-")
+    number = re.sub(r"(?<=\d)['\u2019\u00a0\u202f](?=\d{3})", "", number.lstrip("+-"))
     if _EITHER.fullmatch(number):
         return None
     if _POINT.fullmatch(number):

@@ -233,9 +233,35 @@ def handle_missing(
     counts = {str(name): count for name, count in found if count}
     if not counts:
         return cells, everything, ()
+    is_kept = everything & ~is_missing.any(axis=1) if missing == "drop" else everything
+    notes = note_missing(counts, n_rows, int(np.count_nonzero(~is_kept)), missing)
+    if missing == "impute":
+        filled = cells.assign(**{name: _fill(cells[name], fills[name]) for name in counts})
+        return filled, everything, notes
+    if missing == "drop":
+        return cells[is_kept].reset_index(drop=True), is_kept, notes
+    return cells, everything, notes
+
+
+def note_missing(
+    counts: dict[str, int], n_rows: int, n_dropped: int, missing: Missing
+) -> tuple[str, ...]:
+    """Say what is done about missing values, by their number in each column that has any.
+
+    Raises
+    ------
+    MissingValuesError
+        If `missing` is "error", or no row would be left.
+
+    Examples
+    --------
+    >>> note_missing({"height": 1}, 3, 1, "drop")
+    ("1 of 3 rows has missing values and was left out: 'height' 1.",)
+    """
+    if not counts:
+        return ()
     if missing == "keep":
-        note = f"Rows with missing values are judged by the others: {_format_counts(counts)}."
-        return cells, everything, (note,)
+        return (f"Rows with missing values are judged by the others: {_format_counts(counts)}.",)
     if missing == "error":
         raise MissingValuesError(
             f"Some values are missing: {_format_counts(counts)}, of {n_rows} rows. Use --missing "
@@ -243,23 +269,18 @@ def handle_missing(
             "(--missing keep), labels fills in the column's median (--missing impute)."
         )
     if missing == "impute":
-        filled = cells.assign(**{name: _fill(cells[name], fills[name]) for name in counts})
         filling = "the median or the most frequent category"
-        note = f"Missing values were filled with {filling}: {_format_counts(counts)}."
-        return filled, everything, (note,)
-    is_kept = everything & ~is_missing.any(axis=1)
-    if not is_kept.any():
+        return (f"Missing values were filled with {filling}: {_format_counts(counts)}.",)
+    if n_dropped == n_rows:
         raise MissingValuesError(
             f"Every row has a missing value: {_format_counts(counts)}. Choose another --missing, "
             "or leave these columns out with --ignore."
         )
-    dropped = int(np.count_nonzero(~is_kept))
-    have, were = ("has", "was") if dropped == 1 else ("have", "were")
-    note = (
-        f"{dropped} of {n_rows} rows {have} missing values and {were} left out: "
-        f"{_format_counts(counts)}."
+    have, were = ("has", "was") if n_dropped == 1 else ("have", "were")
+    return (
+        f"{n_dropped} of {n_rows} rows {have} missing values and {were} left out: "
+        f"{_format_counts(counts)}.",
     )
-    return cells[is_kept].reset_index(drop=True), is_kept, (note,)
 
 
 def _fill(cells: pd.Series[Any], fill: Any) -> pd.Series[Any]:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from eosparse.estimators import EOSDetector
 
+SCORES = ("eos_weight", "eos_p_value", "eos_is_outlier", "eos_reason")
+"""Columns that are added to a table."""
 # A row with a smaller weight (1 is average) plays no part in the fit.
 _HARDLY_ANY_WEIGHT = 1e-3
 # If more of the rows than this play no part and are not flagged, that is no accident.
@@ -121,7 +123,13 @@ def summarise_detection(scored: ScoredTable) -> DetectionSummary:
     return DetectionSummary(
         table=TableSummary(scored.source.name, len(frame), int(np.count_nonzero(is_kept))),
         columns=add_kinds(scored.columns, scored.detector),
-        notes=(*scored.source.notes, *scored.cells.notes, *_note_doubtful_rows(scored)),
+        notes=(
+            *scored.source.notes,
+            *scored.cells.notes,
+            *note_doubtful_rows(
+                count_doubtful(scored.weights, scored.is_outlier), len(scored.weights)
+            ),
+        ),
         model=summarise_model(scored.detector, len(scored.cells.names)),
         n_flagged=len(rows),
         flagged=_describe_flagged(scored, rows),
@@ -194,13 +202,17 @@ def _format_middle(value: float, kind: Kind) -> float | str:
     return float(f"{value:.6g}")
 
 
-def _note_doubtful_rows(scored: ScoredTable) -> list[str]:
+def count_doubtful(weights: FloatArray, is_outlier: BoolArray) -> int:
+    """Count the rows that play no part in the fit and yet are not flagged."""
+    return int(np.count_nonzero((weights < _HARDLY_ANY_WEIGHT) & ~is_outlier))
+
+
+def note_doubtful_rows(n_doubtful: int, n_rows: int) -> list[str]:
     """Warn if many rows play no part in the fit and yet are not flagged."""
-    is_doubtful = (scored.weights < _HARDLY_ANY_WEIGHT) & ~scored.is_outlier
-    if is_doubtful.mean() <= _MAX_DOUBTFUL:
+    if n_doubtful <= _MAX_DOUBTFUL * n_rows:
         return []
     return [
-        f"{np.count_nonzero(is_doubtful):,} rows have hardly any weight but are not flagged: the "
+        f"{n_doubtful:,} rows have hardly any weight but are not flagged: the "
         "model fits only the other rows, as happens with more columns than rows. You can trust the "
         "order of the rows but not the p-values, and too few rows may be flagged. Use fewer "
         "columns."

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import glob
+import re
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from eosparse.rows.compression import find_compression_of, open_decompressed
 from eosparse.rows.dialect import Dialect, Hints
 from eosparse.rows.formats import ARROW, CSV, JSON_LINES, PARQUET, XLSX, Format, find_format
 from eosparse.rows.formats import TableError as TableError  # also read from here
+from eosparse.rows.limits import read_bounded
 from eosparse.rows.number_text import Notation
-from eosparse.rows.text_file import TextFile, open_text
+from eosparse.rows.records import TextFile, open_text
 from eosparse.tables.originals import (
     GAPS,
     ArrowOriginal,
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Source = str | Path
+_PADDED = re.compile(r"[-+]?0\d+|\+\d+")
+# Cells in which padded numbers are looked for.
+_N_FIRST_CELLS = 50_000
 
 
 @dataclass(frozen=True)
@@ -76,14 +83,21 @@ class _Reading:
     separator: str | None
     encoding: str | None
     header: bool | None
+    decimal: str = "."
 
     def hint(self, usual_separator: str) -> Hints:
         separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(
             self.separator or "", self.separator
         )
-        if separator is not None and (len(separator) != 1 or separator in '\r\n"'):
-            raise TableError(f"--separator {separator!r} is not one character, tab or space.")
-        return Hints(separator, self.encoding, self.header, usual_separator)
+        is_usable = separator is None or (len(separator) == 1 and separator.isascii())
+        if not is_usable or separator in ("\r", "\n", '"', "\0"):
+            raise TableError(f"--separator {separator!r} is not one ASCII character, tab or space.")
+        return Hints(separator, self.encoding, self.header, usual_separator, self.decimal)
+
+
+def make_hints(separator: str | None, encoding: str | None, header: bool | None) -> Hints:
+    """Return what was said about text files."""
+    return _Reading(None, separator, encoding, header).hint(",")
 
 
 def read_table(
@@ -138,7 +152,12 @@ def read_table(
     reading = _Reading(sheet, separator, encoding, header)
     sources = [source] if isinstance(source, (str, Path)) else list(source)
     files = [file for given in sources for file in _list_files(given)]
-    tables = [_read_file(file, stdin, reading) for file in files]
+    given = stdin or sys.stdin.buffer
+    content = read_bounded(given, "standard input") if "-" in map(str, files) else b""
+    tables = [_read_file(file, content, reading) for file in files]
+    if len({table.decimal for table in tables}) > 1:  # a file of whole numbers has no mark
+        reading = replace(reading, decimal=",")
+        tables = [_read_file(file, content, reading) for file in files]
     return tables[0] if len(tables) == 1 else _join(tables)
 
 
@@ -149,11 +168,12 @@ def _list_files(source: Source) -> list[Source]:
     return [*sorted(glob.glob(str(source), recursive=True))] or [source]
 
 
-def _read_file(source: Source, stdin: BinaryIO | None, reading: _Reading) -> TableFile:
+def _read_file(source: Source, content: bytes, reading: _Reading) -> TableFile:
+    """Read a file, or the content of standard input."""
     path = Path(source)
     if str(source) == "-":
-        content = (stdin or sys.stdin.buffer).read()
-        is_json = content.lstrip()[:1] == b"{"
+        with open_decompressed(content, find_compression_of(content), "standard input") as stream:
+            is_json = stream.read(1024).lstrip()[:1] == b"{"
         table = _read_known(content, "standard input", JSON_LINES if is_json else CSV, reading)
     elif not path.is_file():
         raise TableError(f"File not found: {path}.")
@@ -181,7 +201,7 @@ def _read_known(source: Path | bytes, name: str, found: Format, reading: _Readin
         frame, marks = _parse_text(file), file.dialect
     else:
         original, notes = _read_typed(source, name, found, reading)
-        frame, marks = _make_frame(original), Dialect(())
+        frame, marks = make_frame(original), Dialect(())
     frame, notations, written = read_written_numbers(frame, marks.decimal)
     separator, decimal = marks.separator, marks.decimal
     return TableFile(frame, name, separator, decimal, (*notes, *written), original, notations)
@@ -212,31 +232,40 @@ def _parse_text(file: TextFile) -> pd.DataFrame:
     import pandas as pd
 
     dialect = file.dialect
-    names = [*dialect.names, *([object()] if dialect.has_trailing else [])]
+    n_columns = len(dialect.names) + dialect.has_trailing
     with file.open_rows() as rows:
         try:
             frame = pd.read_csv(
                 rows,
                 sep=r"\s+" if dialect.separator == " " else dialect.separator,
                 header=None,
-                names=range(len(names)),
+                names=range(n_columns),
                 index_col=False,
                 decimal=dialect.decimal,
                 quotechar=dialect.quote,
                 skipinitialspace=True,
-                skip_blank_lines=len(names) > 1,
+                skip_blank_lines=n_columns > 1,
                 keep_default_na=False,
                 na_values=list(GAPS),
                 low_memory=False,
+                dtype=dict.fromkeys(_find_padded(file), str),
             )
         except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise TableError(f"{file.name} cannot be read: {error}") from None
-    if len(names) == 1:
+    if n_columns == 1:
         frame = frame.iloc[: file.n_rows]  # without empty lines at the end
     if len(frame) != file.n_rows:
         raise TableError(f"{file.name} cannot be read: are its quotes in order?")
-    frame = frame.iloc[:, : len(dialect.names)]
+    if dialect.has_trailing:
+        frame = frame.iloc[:, :-1]
     return frame.set_axis(list(dialect.names), axis=1)
+
+
+def _find_padded(file: TextFile) -> list[int]:
+    """Find columns with numbers such as 00123: they stay text, so that people see them so."""
+    first = islice(file.read_cells(), max(10, _N_FIRST_CELLS // len(file.dialect.names)))
+    found = {i for cells in first for i, cell in enumerate(cells) if _PADDED.fullmatch(cell)}
+    return sorted(found)
 
 
 def _read_typed(
@@ -285,13 +314,14 @@ _READERS: dict[Format, Callable[[Any, str, _Reading], tuple[Original, tuple[str,
 }
 
 
-def _make_frame(original: Original) -> pd.DataFrame:
+def make_frame(original: Original) -> pd.DataFrame:
     """Return values as a data frame, without the index that pandas stored."""
     import pandas as pd
 
     if not isinstance(original, ValuesOriginal):
         frame: pd.DataFrame = original.to_arrow().to_pandas()
-        return _flatten(frame.reset_index(drop=True).rename(columns=str))
+        names = [str(name) for name in frame.columns]  # tuples, if there are several levels
+        return _flatten(frame.reset_index(drop=True).set_axis(names, axis=1))
     rows = [[None if _is_gap(value) else value for value in row] for row in original.rows]
     return _flatten(pd.DataFrame(rows, columns=list(original.columns)))
 

@@ -47,9 +47,10 @@ def read_written_numbers(
     """
     found: dict[str, Notation] = {}
     columns: dict[str, Any] = {}
-    for place, name in enumerate(frame.columns):
-        cells = frame.iloc[:, place]
-        if (read := _read_column(cells, decimal)) is not None:
+    text = [place for place, kind in enumerate(frame.dtypes) if _holds_text(kind)]
+    for place in text:
+        if (read := _read_column(frame.iloc[:, place], decimal)) is not None:
+            name = str(frame.columns[place])
             columns[name], found[name] = read
     if not columns:
         return frame, {}, ()
@@ -66,8 +67,6 @@ def _note_units(found: dict[str, Notation]) -> tuple[str, ...]:
 
 def _read_column(cells: pd.Series[Any], decimal: str) -> tuple[Any, Notation] | None:
     """Return a column as numbers, and how they are written; None if it needs no reading."""
-    if not is_text(cells):
-        return None
     different = cells.dropna().unique()
     texts = [cell for cell in different if isinstance(cell, str)]
     if not texts or len(texts) < len(different):
@@ -88,4 +87,9 @@ def _read_column(cells: pd.Series[Any], decimal: str) -> tuple[Any, Notation] | 
 
 def is_text(cells: pd.Series[Any]) -> bool:
     """Whether a column may hold text."""
-    return cells.dtype == object or str(cells.dtype).startswith(("str", "large_string"))
+    return _holds_text(cells.dtype)
+
+
+def _holds_text(kind: Any) -> bool:
+    """Whether columns of a type may hold text."""
+    return kind == object or str(kind).startswith(("str", "large_string"))  # noqa: E721  # pandas' types compare so

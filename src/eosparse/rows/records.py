@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TextIO
 
 from eosparse.rows.compression import open_decompressed
-from eosparse.rows.dialect import Dialect, Hints, find_encoding, sniff_dialect, split_records
+from eosparse.rows.dialect import Dialect, find_encoding, sniff_dialect
 from eosparse.rows.formats import TableError
+from eosparse.rows.layout import Hints, split_records
 
 
 @dataclass(frozen=True)
