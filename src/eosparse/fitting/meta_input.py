@@ -208,7 +208,7 @@ def check_one_column(y: Any, *, warn: bool = False) -> Any:
     Traceback (most recent call last):
     ValueError: y should be a 1d array, got an array of shape (2, 2) instead: it has 2 columns. ...
     """
-    shape = np.shape(y)
+    shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {shape} instead: it has {shape[1]} "
