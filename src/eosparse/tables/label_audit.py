@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 Task = Literal["auto", "classification", "regression"]
 Learner = Literal["auto", "linear", "boosted"]
 _LEARNERS = {"linear": "a linear model", "boosted": "boosted trees"}
+_WHY_CHOSEN = {
+    "linear": "; boosted trees are not clearly better",
+    "boosted": ", which predict held-out labels better than a linear model",
+}
 # A matrix of more classes cannot be read.
 _MAX_CLASSES = 30
 
@@ -111,10 +115,8 @@ def audit_labels(
     has_label[has_label] = features.is_kept  # rows keep their numbers in the whole table
     found_task: Task = "regression" if is_regression else "classification"
     issues = find_label_issues(features.values, labels, learner, task=found_task, fdr=fdr)
-    why = ", which predict" + "s" * (issues.learner == "linear") + " held-out labels better"
-    notes.append(
-        f"The labels are predicted by {_LEARNERS[issues.learner]}{why * (learner == 'auto')}."
-    )
+    why = _WHY_CHOSEN[issues.learner] if learner == "auto" else ""
+    notes.append(f"The labels are predicted by {_LEARNERS[issues.learner]}{why}.")
     return LabelAudit(
         source,
         columns,
