@@ -1,4 +1,4 @@
-"""Figures of learning from wrong labels: ``python -m benchmarks.labels [a b d e f g h]``.
+"""Figures of learning from wrong labels: ``python -m benchmarks.labels [a b d e f g h i]``.
 
 Figure c is printed with b.
 """
@@ -6,7 +6,7 @@ Figure c is printed with b.
 from __future__ import annotations
 
 from benchmarks.bench import run_command
-from benchmarks.labels import accuracy, alpha_rules, cost, finding, regression
+from benchmarks.labels import accuracy, alpha_rules, columns, cost, finding, regression
 
 FIGURES = {
     "a": accuracy.run_a,
@@ -16,6 +16,7 @@ FIGURES = {
     "f": regression.run,
     "g": cost.run,
     "h": alpha_rules.run,
+    "i": columns.run,
 }
 
 if __name__ == "__main__":

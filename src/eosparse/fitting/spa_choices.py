@@ -34,10 +34,12 @@ from eosparse.fitting.spa_fit import (
     LabelledTable,
     SPASettings,
     Units,
+    bisect_by,
+    find_starts,
     fit_boxes,
 )
 from eosparse.inference import estimate_label_noise
-from eosparse.models import smooth_labels, sum_by_class
+from eosparse.models import Boxes, smooth_labels, sum_by_class
 
 # What "auto" compares. Numbers of boxes fall, because the columns of many boxes are a start for
 # fewer; regularisations of the feature weights are in units of the mean variance of a column.
@@ -61,8 +63,9 @@ _SMALLEST_SHARE = 1e-3
 # How well columns explain each other is measured on no more than this many distances.
 _MOST_DISTANCES = 2**20
 # Given the boxes, weights are iterated until they settle, which takes them farther than the two
-# passes around a learner. A larger alpha makes up for it.
-_CONTRAST = 4.0
+# passes around a learner. A larger alpha makes up for it. Towards half of the labels being wrong it
+# would fall to zero, where weights follow whichever label a box has by chance.
+_CONTRAST, _SMALLEST_ALPHA = 2.0, 1.6
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,8 @@ def choose_coverings(
     if folds.max() < 1 or (len(candidates) == 1 and alpha != "auto"):
         first = candidates[0]
         part = samples[first.units]
-        covering = Covering(first, part.columns, fit_boxes(part, first, random_state))
+        fitted = fit_boxes(part, first, find_starts(part, first, random_state))
+        covering = Covering(first, part.columns, fitted)
         chosen, held_out = Coverings((covering,)), None
     else:
         chosen, held_out = _share(_judge_all(samples, candidates, folds, random_state))
@@ -132,7 +136,8 @@ def choose_coverings(
     if alpha != "auto" or held_out is None:
         return SPAChoice(coverings, given, np.nan)
     noise = estimate_label_noise(held_out, sample.classes, sample.prior * (folds >= 0))
-    return SPAChoice(coverings, _CONTRAST * noise.cautious_gap, noise.rate)
+    chosen_alpha = max(_CONTRAST * noise.cautious_gap, _SMALLEST_ALPHA)
+    return SPAChoice(coverings, chosen_alpha, noise.rate)
 
 
 def list_candidates(
@@ -175,6 +180,7 @@ def _judge_all(
 ) -> list[_Candidate]:
     """Fit the boxes of all candidates, and keep the best temperature of each."""
     judged: list[_Candidate] = []
+    starts: dict[tuple[Units, int, bool], list[Boxes]] = {}
     metrics: dict[tuple[Units, float | None], FloatArray] = {}
     n_weighed = len({settings.epsilon_features for settings in candidates}) - 1
     families: dict[SPASettings, list[float]] = {}
@@ -183,11 +189,17 @@ def _judge_all(
         families.setdefault(unit, []).append(settings.temperature)
     for unit, temperatures in families.items():
         table, kind = samples[unit.units], (unit.units, unit.epsilon_features)
-        fitted = fit_boxes(table, unit, random_state, [metrics[kind]] if kind in metrics else [])
-        metrics[kind] = fitted.boxes.feature_weights
+        learns = unit.epsilon_features is not None
+        key = unit.units, unit.n_boxes, learns
+        if key not in starts:
+            starts[key] = find_starts(table, unit, random_state)
+        finer = [bisect_by(table, metrics[kind], unit.n_boxes)] if kind in metrics else []
+        fitted = fit_boxes(table, unit, starts[key] + finer)
+        if learns:
+            metrics[kind] = fitted.boxes.feature_weights
         structure = max(measure_structure(table, fitted), _LEAST_STRUCTURE)
         # Equal weights are one candidate beside several that choose columns: they count alike.
-        count = n_weighed if unit.epsilon_features is None and n_weighed > 0 else 1
+        count = n_weighed if n_weighed > 0 and not learns else 1
         best = max(
             (_judge(table, unit, fitted, temperature, folds) for temperature in temperatures),
             key=lambda candidate: candidate.log_share,
@@ -270,7 +282,7 @@ def measure_structure(table: LabelledTable, fitted: FittedBoxes) -> float:
     >>> X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 20, axis=0)
     >>> table = LabelledTable(X, np.asarray, np.repeat([0, 1], 20), np.ones(40), 2)
     >>> settings = SPASettings(2, 1.0, 0.0, None, n_init=1, tol=1e-9, max_iter=50)
-    >>> fitted = fit_boxes(table, settings, np.random.RandomState(0))
+    >>> fitted = fit_boxes(table, settings, find_starts(table, settings))
     >>> round(measure_structure(table, fitted), 2)
     1.0
     """

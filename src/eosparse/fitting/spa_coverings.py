@@ -65,11 +65,11 @@ class Coverings:
     Examples
     --------
     >>> import numpy as np
-    >>> from eosparse.fitting.spa_fit import fit_boxes
+    >>> from eosparse.fitting.spa_fit import find_starts, fit_boxes
     >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
     >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
     >>> settings = SPASettings(2, 1.0, 0.0, None, n_init=1, tol=1e-9, max_iter=50)
-    >>> boxes = fit_boxes(table, settings, np.random.RandomState(0))
+    >>> boxes = fit_boxes(table, settings, find_starts(table, settings))
     >>> both = Coverings((Covering(settings, np.asarray, boxes, 0.5),) * 2)
     >>> both(np.array([[0.5]])).round(2).tolist()  # the box of this row is the second
     [[0.0, 0.5, 0.0, 0.5]]
@@ -119,11 +119,11 @@ def fit_labels(
     Examples
     --------
     >>> import numpy as np
-    >>> from eosparse.fitting.spa_fit import fit_boxes
+    >>> from eosparse.fitting.spa_fit import find_starts, fit_boxes
     >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
     >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
     >>> settings = SPASettings(2, 1.0, 0.0, None, n_init=1, tol=1e-9, max_iter=50)
-    >>> boxes = fit_boxes(table, settings, np.random.RandomState(0))
+    >>> boxes = fit_boxes(table, settings, find_starts(table, settings))
     >>> coverings = Coverings((Covering(settings, np.asarray, boxes),))
     >>> result, errors = fit_labels(table, coverings, np.inf, "single", tol=1e-9, max_iter=50)
     >>> result.theta.round(2).tolist(), errors.round(1).tolist()

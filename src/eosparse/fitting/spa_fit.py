@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -33,6 +33,8 @@ _MOST_ROWS_TO_START = 2**17
 _MOST_DISTINCT = 3000
 # Sets of columns that go together, each a start of boxes that choose their columns.
 _SPARSE_STARTS = 3
+# The objective after so many passes tells which start is best.
+_FIRST_PASSES = 4
 # Columns with a smaller part of the largest feature weight do not move a start.
 _NEGLIGIBLE_WEIGHT = 1e-4
 # Feature weights on effectively fewer columns are a collapse: a single column, cut into as many
@@ -223,24 +225,19 @@ class FittedBoxes:
         return np.where(filled[:, None], means, mean)
 
 
-def fit_boxes(
-    table: LabelledTable,
-    settings: SPASettings,
-    random_state: np.random.RandomState,
-    metrics: Sequence[FloatArray] = (),
-) -> FittedBoxes:
+def fit_boxes(table: LabelledTable, settings: SPASettings, starts: Iterable[Boxes]) -> FittedBoxes:
     """Fit the boxes to equally weighted rows from each start, and keep the lowest objective.
+
+    After a few passes the best start is known, and only that one is followed to its end.
 
     Parameters
     ----------
     table : LabelledTable
         The rows.
     settings : SPASettings
-        Number of boxes, and what else determines them.
-    random_state : RandomState
-        For random starts.
-    metrics : sequence of arrays of shape (n_features,)
-        Feature weights of other boxes, each a start of boxes that choose their columns.
+        What determines the boxes.
+    starts : iterable of Boxes
+        As from `find_starts`; at least one.
 
     Examples
     --------
@@ -248,14 +245,18 @@ def fit_boxes(
     >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
     >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
     >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
-    >>> fitted = fit_boxes(table, settings, np.random.RandomState(0))
+    >>> fitted = fit_boxes(table, settings, find_starts(table, settings))
     >>> sorted(fitted.boxes.centers.ravel().tolist())
     [0.5, 8.5]
     """
-    starts = _generate_starts(table, settings, random_state, metrics)
-    solutions = [fit_from(table, settings, start) for start in starts]
+    first, *others = starts
+    if not others:
+        return fit_from(table, settings, first)
+    rough = replace(settings, max_iter=min(_FIRST_PASSES, settings.max_iter))
+    solutions = [fit_from(table, rough, start) for start in (first, *others)]
     # Like a Gaussian on a single point, a single column is no solution unless there is no other.
-    return min(solutions, key=lambda found: (found.is_collapsed, found.result.objective))
+    best = min(solutions, key=lambda found: (found.is_collapsed, found.result.objective))
+    return fit_from(table, settings, best.boxes)
 
 
 def fit_from(table: LabelledTable, settings: SPASettings, start: Boxes) -> FittedBoxes:
@@ -291,42 +292,59 @@ def fit_from(table: LabelledTable, settings: SPASettings, start: Boxes) -> Fitte
     return FittedBoxes(model, result, softness)
 
 
-def _generate_starts(
+def find_starts(
     table: LabelledTable,
     settings: SPASettings,
-    random_state: np.random.RandomState,
-    metrics: Sequence[FloatArray],
-) -> Iterator[Boxes]:
-    """Yield boxes to start from: by bisection in all columns, in some of them, and at random."""
+    random_state: np.random.RandomState | None = None,
+) -> list[Boxes]:
+    """Return boxes to start from: by bisection in all columns and in some, and at random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
+    >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
+    >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
+    >>> [start.centers.ravel().tolist() for start in find_starts(table, settings)]
+    [[8.5, 0.5]]
+    """
     table = table.thin(_MOST_ROWS_TO_START)
     values, n_columns = table.values, table.values.shape[1]
     equal = np.ones(n_columns)
-    yield _bisect_by(table, equal, settings.n_boxes)
+    starts = [bisect_by(table, equal, settings.n_boxes)]
     if settings.epsilon_features is not None:
         for companions in find_companions(values, table.prior, _SPARSE_STARTS):
             sparse = np.zeros(n_columns)
             sparse[companions] = 1.0
-            yield _bisect_by(table, sparse, settings.n_boxes)
-        for metric in metrics:
-            yield _bisect_by(table, metric, settings.n_boxes)
+            starts.append(bisect_by(table, sparse, settings.n_boxes))
     for _ in range(settings.n_init - 1):
         size = min(settings.n_boxes, int(np.count_nonzero(table.prior)))
         centers, _ = kmeans_plusplus(
             values, size, sample_weight=table.prior, random_state=random_state
         )
-        yield Boxes(centers, np.ones((size, table.n_classes)), equal)
+        starts.append(Boxes(centers, np.ones((size, table.n_classes)), equal))
+    return starts
 
 
-def _bisect_by(table: LabelledTable, feature_weights: FloatArray, n_boxes: int) -> Boxes:
-    """Return boxes by bisection, with these feature weights."""
+def bisect_by(table: LabelledTable, feature_weights: FloatArray, n_boxes: int) -> Boxes:
+    """Return boxes by bisection of rows whose columns count by these weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, classes = np.array([[0.0, 9.0], [1.0, 0.0], [8.0, 5.0]]), np.array([0, 0, 1])
+    >>> table = LabelledTable(X, np.asarray, classes, np.ones(3), n_classes=2)
+    >>> bisect_by(table, np.array([1.0, 0.0]), 2).centers.tolist()
+    [[0.5, 0.0], [8.0, 0.0]]
+    """
+    table = table.thin(_MOST_ROWS_TO_START)
     counts = feature_weights > _NEGLIGIBLE_WEIGHT * feature_weights.max()
     roots = np.sqrt(feature_weights[counts])
     found = bisect_rows(table.values[:, counts] * roots, table.prior, n_boxes)
     centers = np.zeros((len(found), len(counts)))
     centers[:, counts] = found / roots
-    return Boxes(
-        centers, np.ones((len(found), table.n_classes)), np.where(counts, feature_weights, 0.0)
-    )
+    labels = np.ones((len(found), table.n_classes))
+    return Boxes(centers, labels, np.where(counts, feature_weights, 0.0))
 
 
 def _make_first_boxes(model: SPAModel, table: LabelledTable, around: Boxes) -> Boxes:
