@@ -1,4 +1,4 @@
-"""Figures of learning from wrong labels: ``python -m benchmarks.labels [a b d e f g h i]``.
+"""Figures of learning from wrong labels: ``python -m benchmarks.labels [a b d e f g h k]``.
 
 Figure c is printed with b.
 """
@@ -16,7 +16,7 @@ FIGURES = {
     "f": regression.run,
     "g": cost.run,
     "h": alpha_rules.run,
-    "i": columns.run,
+    "k": columns.run,
 }
 
 if __name__ == "__main__":
