@@ -1,4 +1,4 @@
-"""Figures of learning from wrong labels: ``python -m benchmarks.labels [a b d e f g h k]``.
+"""Figures of learning from wrong labels: ``python -m benchmarks.labels [a b d e f g h i j k]``.
 
 Figure c is printed with b.
 """
@@ -6,7 +6,15 @@ Figure c is printed with b.
 from __future__ import annotations
 
 from benchmarks.bench import run_command
-from benchmarks.labels import accuracy, alpha_rules, columns, cost, finding, regression
+from benchmarks.labels import (
+    accuracy,
+    alpha_rules,
+    columns,
+    cost,
+    finding,
+    promise,
+    regression,
+)
 
 FIGURES = {
     "a": accuracy.run_a,
@@ -16,6 +24,8 @@ FIGURES = {
     "f": regression.run,
     "g": cost.run,
     "h": alpha_rules.run,
+    "i": promise.run,
+    "j": promise.run_held_back,
     "k": columns.run,
 }
 

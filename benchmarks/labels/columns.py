@@ -24,12 +24,12 @@ CEILING = "vote of the true clusters"
 # Data, axis of the noise, shares of wrong labels, and splits of a full run. Digits were not looked
 # at while SPA was developed.
 _SETTINGS = (
-    ("longevity", "exact", (0.0, 0.2, 0.3, 0.4), 50),
-    ("longevity", "paper", (0.3, 0.6), 50),
+    ("longevity", "exact", (0.0, 0.2, 0.4), 50),
+    ("longevity", "paper", (0.6,), 50),
     ("heart_failure", "exact", (0.0, 0.2, 0.4), 50),
     ("neurons", "exact", (0.0, 0.2, 0.4), 50),
     ("pollen2014", "paper", (0.2, 0.4, 0.6), 20),
-    ("wdbc", "paper", (0.3, 0.6), 50),
+    ("wdbc", "paper", (0.6,), 50),
     ("digits", "exact", (0.0, 0.2, 0.4), 10),
 )
 

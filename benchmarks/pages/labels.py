@@ -10,7 +10,7 @@ from eosparse.comparison.peers.classifiers import PLAIN
 
 _SETTING = ["noise", "p"]
 _FINDERS = {"find_label_issues": "eosparse", "cleanlab": "cleanlab"}
-_CONFIDENCE = "self-confidence"
+_OTHER_FINDERS = ("self-confidence", "nearest rows")
 
 
 def _mark(difference: float, half: float) -> str:
@@ -108,15 +108,18 @@ def show_e(source: Source) -> str:
     index = ["data", "learner", "p"]
     wide = table.pivot_table(index=index, columns="method", values="average precision", sort=False)
     seconds = table.pivot_table(index=index, columns="method", values="seconds", sort=False)
-    methods = [*_FINDERS.values(), _CONFIDENCE]
+    methods = [*_FINDERS.values(), *_OTHER_FINDERS]
     shown = _embolden(wide[methods], wide.max(axis=1), ".3f")
     for name in _FINDERS.values():
         shown[f"seconds: {name}"] = seconds[name].map("{:.2f}".format)
     n_best = (wide["eosparse"] == wide.max(axis=1)).sum()
     means = [f"{wide[name].mean():.3f} for {name}" for name in methods]
+    times = (seconds["eosparse"] / seconds["cleanlab"]).groupby(level="learner", sort=False)
+    ratios = [f"{ratio:.2f} with {name}" for name, ratio in times.median().items()]
     return join_parts(
         _show_all(shown.reset_index()),
-        f"eosparse is best in {n_best} of {len(wide)} settings. The means are {list_words(means)}.",
+        f"eosparse is best in {n_best} of {len(wide)} settings. The means are {list_words(means)}. "
+        f"The median time, relative to that of cleanlab, is {list_words(ratios)}.",
     )
 
 
@@ -165,6 +168,45 @@ def show_h(source: Source) -> str:
     return _show_all(wide.reset_index())
 
 
+_FLAGS = {
+    "runs": "d",
+    "promised": "d",
+    "promised and flagged": "d",
+    "false share, promised": ".3f",
+    "false share, not promised": ".3f",
+    "found share": ".3f",
+}
+
+
+def show_i(source: Source) -> str:
+    table = source.read("labels_i")
+    promised = table["false share, promised"] * table["promised"]
+    return join_parts(
+        make_table(table, {"data": ""} | _FLAGS),
+        f"Of {table['runs'].sum()} runs, {table['promised'].sum()} promise the rate, and "
+        f"{table['promised and flagged'].sum()} of these flag labels. The mean share of correct "
+        f"labels among flagged ones is {promised.sum() / table['promised'].sum():.3f} where the "
+        "rate of 0.1 is promised.",
+    )
+
+
+def show_i_kinds(source: Source) -> str:
+    table = source.read("labels_i_kinds")
+    return make_table(table, {"noise": "", "p": "g", "learner": ""} | _FLAGS)
+
+
+def show_j(source: Source) -> str:
+    table, ranks = source.read("labels_j"), source.read("labels_j_ranks")
+    names = ["find_label_issues", "cleanlab", *_OTHER_FINDERS]
+    best = (ranks["find_label_issues"] == ranks[names].max(axis=1)).sum()
+    means = [f"{ranks[name].mean():.3f} for {_FINDERS.get(name, name)}" for name in names]
+    return join_parts(
+        make_table(table.drop(columns="data"), {"learner": ""} | _FLAGS),
+        f"In the ranking, eosparse is best in {best} of {len(ranks)} settings. The means are "
+        f"{list_words(means)}.",
+    )
+
+
 def show_k(source: Source) -> str:
     table, gains = source.read("labels_k"), source.read("labels_k_gains")
     against = gains.drop(columns="method").rename(columns={"against": "method"})
@@ -190,5 +232,8 @@ SHOWN: dict[str, Show] = {
     "labels_g": show_g,
     "labels_g_spa": show_g_spa,
     "labels_h": show_h,
+    "labels_i": show_i,
+    "labels_i_kinds": show_i_kinds,
+    "labels_j": show_j,
     "labels_k": show_k,
 }

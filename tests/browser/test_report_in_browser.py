@@ -213,6 +213,18 @@ def test_a_hostile_table_does_nothing_and_looks_right(opened, frame, tmp_path):
     assert watched.is_quiet()
 
 
+def test_tiny_weights_stay_in_their_column(opened, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    table["price"] = 3 * table["a"] + 0.1 * rng.normal(size=200)
+    table.loc[7, "price"] += 40
+    page = opened(report_of(table, tmp_path, "labels", "--target", "price")).page
+    names = page.locator("#rows th").all_inner_texts()
+    cell = page.locator("#rows tbody tr").first.locator("td").nth(names.index("weight"))
+    assert cell.inner_text() == "< 0.001"
+    assert cell.evaluate("cell => cell.scrollWidth <= cell.clientWidth")
+
+
 def test_the_report_of_labels(opened, frame, tmp_path):
     labelled = frame.iloc[:, 1:].copy()
     labelled["kind"] = np.where(labelled["height"] > 170, "tall", "short")

@@ -374,6 +374,37 @@ def test_labels_of_a_regression(tmp_path, monkeypatch):
     assert {5, 41} <= {row["row"] for row in summary["flagged"]}
 
 
+def test_labels_are_predicted_by_the_learner_that_is_asked_for(tmp_path, monkeypatch):
+    """A line through prices that are zero for small flats would suggest prices below zero."""
+    monkeypatch.setenv("COLUMNS", "200")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"size": rng.uniform(0, 10, 300), "rooms": rng.uniform(1, 5, 300)})
+    table["price"] = np.maximum(20 * (table["size"] - 5), 0) + rng.uniform(1, 2, 300)
+    table.loc[[4, 40], "price"] = 900.0
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for learner, told in (("auto", "boosted trees, which predict held-out labels better."),
+                          ("linear", "predicted by a linear model.")):  # fmt: skip
+        out = tmp_path / f"{learner}.csv"
+        found = run("labels", tmp_path / "t.csv", "--target", "price", "--learner", learner,
+                    "--output", out)  # fmt: skip
+        assert found.exit_code == 0, found.output
+        assert told in found.stdout
+        judged = pd.read_csv(out)
+        assert judged["eos_suggested"].min() >= 1.0
+        assert judged["eos_is_outlier"][[4, 40]].all()
+
+
+def test_classes_that_overlap_get_no_promise(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
+    kinds = np.where(table["a"] + rng.normal(0, 0.7, 400) > 0, "x", "y")
+    table["kind"] = np.where(rng.random(400) < 0.25, np.where(kinds == "x", "y", "x"), kinds)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    summary = json.loads(run("labels", tmp_path / "t.csv", "--target", "kind", "--json").stdout)
+    assert summary["model"]["promise"] is False
+    assert summary["model"]["promise_reason"]
+
+
 def test_rows_without_a_label_stay_in_the_output(tumours, tmp_path):
     path, wrong = tumours
     table = pd.read_csv(path)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eosparse import (
@@ -31,6 +31,7 @@ from eosparse.models import GaussianModel
         SPAClassifier(4, alpha=np.inf, affiliation="hard"),
         SPAClassifier(4, alpha=1.0, temperature=1.0, epsilon_features=0.5),
         EOSClassifier(),
+        EOSClassifier(LogisticRegression()),
         EOSClassifier(alpha=1.0),
         EOSRegressor(),
         EOSRegressor(Ridge(), loss="absolute"),

@@ -16,6 +16,7 @@ from eosparse.report.text import (
 from eosparse.tables import Column, Role
 from eosparse.tables.reasons import Reason, format_reasons
 from eosparse.tables.summary import (
+    ConfusedPair,
     DetectionSummary,
     FlaggedLabel,
     FlaggedRow,
@@ -65,7 +66,7 @@ LABELS = LabelSummary(
     table=TableSummary("people.csv", 1000, 1000),
     columns=DETECTION.columns,
     notes=(),
-    model=LabelModelSummary(0.1, 2),
+    model=LabelModelSummary(0.1, 2, "linear", True, "the classes hardly overlap"),
     noise_rates={"a": 0.01, "b": 0.2},
     n_flagged=2,
     flagged=(FlaggedLabel(3, None, "a", "b", 0.1, 0.93, ()),),
@@ -191,6 +192,14 @@ def test_reasons_without_a_main_one_say_so():
 def test_labels_as_text():
     assert format_headline(LABELS).startswith("2 of 1,000 labels in column kind of people.csv are")
     assert format_details(LABELS)[0] == "Estimated share of wrong labels by class: a 1.0%, b 20.0%."
+    doubted = replace(LABELS.model, promise=False, promise_reason="the classes overlap")
+    headline = format_headline(replace(LABELS, model=doubted))
+    assert "are doubtful (0.20%); ranked. No error rate can be promised because the" in headline
+    assert "correct after all" in format_headline(LABELS)
+    pairs = tuple(ConfusedPair("a", b, 7 - n, 0.1) for n, b in enumerate("bcdefg"))
+    told = format_details(replace(LABELS, pairs=pairs))[1]
+    assert told.startswith("Given and suggested: a instead of b 7, a instead of c 6")
+    assert told.endswith("and 1 more pairs.")
     assert "0.900 trained on all rows, 0.950" in format_quality(LABELS.quality)
     assert "too few rows" in format_quality(replace(LABELS.quality, score_with=None))
 

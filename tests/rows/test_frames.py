@@ -4,7 +4,9 @@ import datetime
 import pickle
 import subprocess
 import sys
+from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eosparse import EOSCells, EOSDetector
 from eosparse.rows import FrameReader, Kind, has_more_than_numbers
 
 LIBRARIES = [pd.DataFrame, pl.DataFrame, pa.table]
@@ -281,3 +284,64 @@ def test_copies_of_rows_do_not_make_a_category_of_an_identifier(make):
     for columns in (once, thrice):
         with pytest.raises(ValueError, match="30 different texts in 30 rows"):
             FrameReader.learn(make(columns))
+
+
+# Queries, and types of pandas beside NumPy's
+
+
+def make_numbers(n=60):
+    values = np.random.default_rng(0).normal(size=(n, 3)).round(3)
+    values[5, 1] = 50.0
+    return pd.DataFrame(values, columns=list("abc"))
+
+
+def query_polars(table):
+    return pl.from_arrow(table).lazy()
+
+
+def query_duckdb(table):
+    return duckdb.connect().from_arrow(table)
+
+
+@pytest.mark.parametrize("with_text", [False, True])
+@pytest.mark.parametrize("query", [query_polars, query_duckdb])
+def test_queries_count_as_the_rows_that_they_give(query, with_text):
+    frame = make_numbers()
+    if with_text:
+        frame["d"] = np.where(np.arange(len(frame)) % 3 == 0, "north", "south")
+    given = query(pa.Table.from_pandas(frame))
+    expected, found = EOSDetector().fit(frame), EOSDetector().fit(given)
+    np.testing.assert_allclose(found.p_values_, expected.p_values_, rtol=1e-12)
+    np.testing.assert_allclose(found.p_values(given), expected.p_values(frame), rtol=1e-12)
+    assert list(found.feature_names_in_) == list(frame.columns)
+    repaired = EOSCells().fit(given).repair(given)
+    assert abs(np.asarray(repaired["b"])[5]) < 10
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda frame: frame.astype("Float64"),
+        lambda frame: frame.astype("double[pyarrow]"),
+        lambda frame: frame.astype(pd.ArrowDtype(pa.decimal128(9, 3))),
+        lambda frame: frame.map(lambda value: Decimal(str(value))),
+        lambda frame: frame.astype(object),
+    ],
+)
+def test_numbers_of_any_type_are_numbers(convert):
+    frame = make_numbers()
+    expected = EOSDetector().fit(frame).p_values_
+    np.testing.assert_allclose(EOSDetector().fit(convert(frame)).p_values_, expected, rtol=1e-9)
+
+
+def test_types_that_are_no_numbers_are_named():
+    frame = make_numbers().assign(month=pd.period_range("2024-01", periods=60, freq="M"))
+    with pytest.raises(ValueError, match="Column 'month' holds neither numbers, dates nor text"):
+        EOSDetector().fit(frame)
+
+
+def test_explanations_keep_the_index():
+    frame = make_numbers().set_axis([f"p{i}" for i in range(60)])
+    detector = EOSDetector().fit(frame)
+    assert detector.explain(frame.iloc[4:7]).to_frame().index.tolist() == ["p4", "p5", "p6"]
+    assert detector.explain(pl.from_pandas(frame)).to_frame().index.tolist() == [*range(60)]

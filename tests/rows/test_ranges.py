@@ -1,7 +1,7 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from eosparse.rows import find_ranges
 
@@ -40,6 +40,7 @@ def test_values_beyond_a_wide_gap_are_outside_however_many(law, share):
     np.testing.assert_array_equal(find_outside(column), wrong)
 
 
+@example([0, 0, 0, -1, -1, -1, -2, -2, 3, 3], 0, 1)  # two medians
 @given(
     st.lists(st.integers(-50, 50), min_size=1, max_size=40),
     st.integers(-100, 100),

@@ -99,11 +99,19 @@ def test_byte_order_marks_and_compression(tmp_path):
         ("t.csv", b"", "is empty"),
         ("t.csv", b"a,b\n", "no rows"),
         ("t.csv", b"a,a\n1,2\n", "several columns named 'a'"),
-        ("t.csv", b"1,2\n3,4\n", "only numbers"),
-        ("t.csv", b'a,b\n1,2\n1,2,3,4\n"', "cannot be read"),
+        ("t.csv", b"1,2\n3,4\n", "line 1 looks like a row"),
+        ("t.csv", b"a,b\n1,2\n1,2,3,4\n", "line 3 has 4 cells"),
+        ("t.csv", b"a,b\n1,2\n5\n", "line 3 has 1 cell, but the table has 2 columns"),
+        ("t.csv", b'a,b\n1,2\n3,"4\n5,6\n', "line 3: a cell begins with .* and never ends"),
+        pytest.param(
+            "t.csv",
+            b"a,b\n" + b"1,2\n" * 99_999 + b"1,\0\n",
+            "line 100001 holds a zero byte",
+            id="zero byte",
+        ),
         ("t.parquet", b"PAR1nonsense", "not a readable Parquet file"),
         ("t.xlsx", b"nonsense", "not a readable XLSX file"),
-        ("t.csv.gz", b"nonsense", "cannot be decompressed"),
+        ("t.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:-6], "cannot be decompressed"),
     ],
 )
 def test_unreadable_files_are_refused_with_a_reason(tmp_path, name, content, reason):
@@ -138,6 +146,16 @@ N = np.arange(40)
         ("month", 20240101 + 100 * (N[:12]), Role.IDENTIFIER),  # one row after the other
         ("start", [f"{n:02d}:30" for n in N % 24], Role.TEXT),  # of which day?
         ("serial", 19500199 + N, Role.IDENTIFIER),  # not dates: there is no day 99
+        ("height", 58 + N[:15], Role.NUMBER),  # in order, and measured
+        ("wavelength", 400 + 2 * N, Role.NUMBER),
+        ("order", 4711 + N, Role.IDENTIFIER),
+        ("row", 1 + N, Role.IDENTIFIER),
+        ("counted", N, Role.IDENTIFIER),
+        ("car", [f"Mazda RX{n}" + " Wag" * int(n % 3 == 0) for n in N], Role.IDENTIFIER),
+        ("share", [f"{n * 7 % 31}.5 %" for n in N], Role.NUMBER),
+        ("price", [f"${n * 7 % 31},000.25" for n in N], Role.NUMBER),
+        ("weight", [f"0.{n * 7 % 31 + 10} ct" for n in N], Role.NUMBER),
+        ("eos_weight", N * 7 % 31 + 0.5, Role.IGNORED),  # of an earlier run
         ("zip_code", 10115 + 13 * (N % 9), Role.TEXT),
         ("day", [f"{1 + n % 28:02d}.03.2024" for n in N[:-1]] + ["unknown"], Role.DATE),
         ("price", [f"{1 + n % 5},{n:02d}" for n in N], Role.NUMBER),

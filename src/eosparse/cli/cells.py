@@ -45,14 +45,22 @@ def cells(
     as_json: options.JsonOption = False,
     top: TopOption = 20,
     force: options.ForceOption = False,
+    safe: options.SafeOption = False,
+    sheet: options.SheetOption = None,
+    separator: options.SeparatorOption = None,
+    encoding: options.EncodingOption = None,
+    header: options.HeaderOption = None,
 ) -> None:
     """Find wrong cells in a table, with the values that are expected instead.
 
     The table itself is not changed: --output writes a repaired copy, --changes a list.
     """
     kinds = options.split_kinds(kind)
-    selection = options.TableSelection(table, columns, ignore, identifier, kinds=kinds)
-    files = options.OutputFiles(output, report, changes, force)
+    reading = options.Reading(sheet, separator, encoding, header)
+    selection = options.TableSelection(
+        table, columns, ignore, identifier, kinds=kinds, reading=reading
+    )
+    files = options.OutputFiles(output, report, changes, force, safe)
     with options.handle_errors() as notes, StatusLine() as status:
         _check_files(files, table)
         summary = _audit(selection, files, status, kinds, fdr=fdr, fill_gaps=fill_gaps)
@@ -60,16 +68,17 @@ def cells(
     _print_cells(noted, files.paths, as_json=as_json, top=top)
 
 
-def _check_files(files: options.OutputFiles, table: str) -> None:
+def _check_files(files: options.OutputFiles, tables: list[str]) -> None:
     from eosparse.rows.formats import find_format
     from eosparse.tables import TableError
 
     files.check()
     paths = [path.resolve() for path in files.paths]
-    if len(set(paths)) < len(paths):
-        raise TableError("--output, --changes and --report must be different files.")
-    if Path(table).resolve() in paths:
-        raise TableError(f"{table} is the table itself, which is not changed. Name another file.")
+    for table in tables:
+        if Path(table).resolve() in paths:
+            raise TableError(
+                f"{table} is the table itself, which is not changed. Name another file."
+            )
     if files.model is not None:
         find_format(files.model)
 
@@ -100,10 +109,16 @@ def _audit(
     summary = audit.summarise()
     if files.output is not None:
         status.show(f"Writing {files.output.name}")
-        files.write_output(audit.repair(), source)
+        files.write_output(None, source, audit.list_repairs())
     if files.model is not None:
-        marks = {"separator": source.separator, "decimal": source.decimal}
-        write_table(list_changes(summary), files.model, **marks, force=files.force)
+        write_table(
+            list_changes(summary),
+            files.model,
+            separator=source.separator,
+            decimal=source.decimal,
+            force=files.force,
+            safe=files.safe,
+        )
     if files.report is not None:
         from eosparse.report.cell_html import write_cell_report
 

@@ -14,7 +14,9 @@ from eosparse.cli.progress import show_progress
 
 
 def compare(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, Arrow or XLSX file.")],
+    table: Annotated[
+        Path, typer.Argument(help="CSV, TSV, Parquet, Arrow, JSON lines or XLSX file.")
+    ],
     truth: Annotated[str, typer.Option(help="Column that marks the outliers.")],
     outlier: Annotated[
         str | None,

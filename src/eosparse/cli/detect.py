@@ -33,6 +33,11 @@ def detect(
     save_model: options.ModelOption = None,
     top: options.TopOption = 20,
     force: options.ForceOption = False,
+    safe: options.SafeOption = False,
+    sheet: options.SheetOption = None,
+    separator: options.SeparatorOption = None,
+    encoding: options.EncodingOption = None,
+    header: options.HeaderOption = None,
 ) -> None:
     """Find outliers in a table, with p-values and reasons.
 
@@ -40,8 +45,11 @@ def detect(
     interrupted.
     """
     kinds = options.split_kinds(kind)
-    selection = options.TableSelection(table, columns, ignore, identifier, kinds=kinds)
-    files = options.OutputFiles(output, report, save_model, force)
+    reading = options.Reading(sheet, separator, encoding, header)
+    selection = options.TableSelection(
+        table, columns, ignore, identifier, kinds=kinds, reading=reading
+    )
+    files = options.OutputFiles(output, report, save_model, force, safe)
     with options.handle_errors() as notes, StatusLine() as status:
         files.check()
         from eosparse import EOSDetector  # takes a second, which the status line bridges

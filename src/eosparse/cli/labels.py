@@ -20,16 +20,35 @@ class Task(StrEnum):
     regression = "regression"
 
 
+class Learner(StrEnum):
+    """What labels are predicted by."""
+
+    auto = "auto"
+    linear = "linear"
+    boosted = "boosted"
+
+
+TargetOption = Annotated[str, typer.Option(help="Column with the labels.")]
+TaskOption = Annotated[
+    Task, typer.Option(help="Whether labels are classes or numbers; inferred by default.")
+]
+LearnerOption = Annotated[
+    Learner,
+    typer.Option(
+        help="What predicts the labels: a linear model or boosted trees; by default the better."
+    ),
+]
+
+
 def labels(
     table: options.Source,
-    target: Annotated[str, typer.Option(help="Column with the labels.")],
+    target: TargetOption,
     columns: options.ColumnsOption = None,
     ignore: options.IgnoreOption = None,
     identifier: options.IdOption = None,
     missing: options.MissingOption = options.Missing.error,
-    task: Annotated[
-        Task, typer.Option(help="Whether labels are classes or numbers; inferred by default.")
-    ] = Task.auto,
+    task: TaskOption = Task.auto,
+    learner: LearnerOption = Learner.auto,
     fdr: options.FdrOption = 0.1,
     output: options.OutputOption = None,
     report: options.ReportOption = None,
@@ -37,6 +56,11 @@ def labels(
     as_json: options.JsonOption = False,
     top: options.TopOption = 20,
     force: options.ForceOption = False,
+    safe: options.SafeOption = False,
+    sheet: options.SheetOption = None,
+    separator: options.SeparatorOption = None,
+    encoding: options.EncodingOption = None,
+    header: options.HeaderOption = None,
 ) -> None:
     """Find wrong labels in a table, and suggest others.
 
@@ -44,14 +68,18 @@ def labels(
     """
     from eosparse.tables.label_audit import append_issues, audit_labels, summarise_labels
 
-    selection = options.TableSelection(table, columns, ignore, identifier, target)
-    files = options.OutputFiles(output, report, force=force)
+    reading = options.Reading(sheet, separator, encoding, header)
+    selection = options.TableSelection(table, columns, ignore, identifier, target, reading=reading)
+    files = options.OutputFiles(output, report, force=force, safe=safe)
     with options.handle_errors() as notes, StatusLine() as status:
         files.check()
         status.show("Reading the table")
         source, found = selection.read()
         status.show(f"Checking the labels of {len(source.frame):,} rows")
-        audit = audit_labels(source, found, target, missing=missing.value, task=task.value, fdr=fdr)
+        audit = audit_labels(
+            source, found, target,
+            missing=missing.value, task=task.value, learner=learner.value, fdr=fdr,
+        )  # fmt: skip
         status.show("Training with and without the flagged rows")
         summary = summarise_labels(audit)
         files.write_output(append_issues(audit, summary), source)

@@ -28,20 +28,26 @@ def score(
     as_json: options.JsonOption = False,
     top: options.TopOption = 20,
     force: options.ForceOption = False,
+    safe: options.SafeOption = False,
+    sheet: options.SheetOption = None,
+    separator: options.SeparatorOption = None,
+    encoding: options.EncodingOption = None,
+    header: options.HeaderOption = None,
 ) -> None:
     """Find outliers in a table with a saved model.
 
     Exit codes: 0 success, 2 usage error or unusable table, 130 interrupted.
     """
-    from eosparse.tables import read_table, take_cells
+    from eosparse.tables import take_cells
     from eosparse.tables.detection import append_scores, score_new_rows, summarise_scoring
     from eosparse.tables.models import load_model
 
-    files = options.OutputFiles(output, force=force)
+    reading = options.Reading(sheet, separator, encoding, header)
+    files = options.OutputFiles(output, force=force, safe=safe)
     with options.handle_errors() as notes, StatusLine() as status:
         files.check()
         status.show("Reading the table")
-        saved, source = load_model(model), read_table(table)
+        saved, source = load_model(model), reading.read(table)
         columns = saved.match_columns(source)
         status.show(f"Scoring {len(source.frame):,} rows")
         cells = take_cells(source.frame, columns, missing=missing.value, encoding=saved.encoding)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -62,10 +62,27 @@ class Embed(StrEnum):
 
 
 Source = Annotated[
-    str,
+    list[str],
     typer.Argument(
-        help="Table to read: CSV, TSV, Parquet, Arrow or XLSX. Use - for standard input."
+        help="Table to read: CSV, TSV, Parquet, Arrow, JSON lines or XLSX; or several files with "
+        "the same columns. Use - for standard input."
     ),
+]
+SheetOption = Annotated[
+    str | None,
+    typer.Option("--sheet", help="Sheet of an XLSX file: its name, or its number from 1."),
+]
+SeparatorOption = Annotated[
+    str | None,
+    typer.Option("--separator", help="What separates cells in a text file; recognised by default."),
+]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option("--encoding", help="Encoding of a text file; recognised by default."),
+]
+HeaderOption = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line names the columns."),
 ]
 ColumnsOption = Annotated[
     list[str] | None,
@@ -128,33 +145,69 @@ ModelOption = Annotated[Path | None, typer.Option(help="Save the model for eospa
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 TopOption = Annotated[int, typer.Option("--top", min=0, help="Number of rows to print.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+SafeOption = Annotated[
+    bool,
+    typer.Option(
+        "--safe", help="In CSV, put ' before text that a spreadsheet would take for a formula."
+    ),
+]
 
 # Larger files are streamed: as a data frame they would take several times as much memory.
 _MAX_BYTES_IN_MEMORY = 2**30
 
 
 @dataclass(frozen=True)
-class TableSelection:
-    """A table, and what you said about its columns."""
+class Reading:
+    """What you said about how files are written."""
 
-    table: str
+    sheet: str | None = None
+    separator: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+
+    def read(self, tables: list[str]) -> TableFile:
+        """Read a table."""
+        from eosparse.tables import read_table
+
+        return read_table(tables, **vars(self))
+
+
+@dataclass(frozen=True)
+class TableSelection:
+    """A table, of one or more files, and what you said about its columns."""
+
+    tables: list[str]
     columns: list[str] | None = None
     ignore: list[str] | None = None
     identifier: str | None = None
     target: str | None = None
     kinds: dict[str, str] = field(default_factory=dict)
+    reading: Reading = field(default_factory=Reading)
+
+    @property
+    def table(self) -> str:
+        """The only table, which is streamed."""
+        from eosparse.tables import TableError
+
+        if self.reading.sheet is not None:
+            raise TableError(f"{self.tables[0]} has no sheets: --sheet is for XLSX files.")
+        if len(self.tables) > 1:
+            raise TableError(
+                "Several files are read into memory, and these are too large. Put them into a "
+                "folder, and pass the folder."
+            )
+        return self.tables[0]
 
     @property
     def is_streamed(self) -> bool:
-        """Whether the table is too large for memory: a folder, or a file above a gigabyte."""
-        path = Path(self.table)
-        return path.is_dir() or (path.is_file() and path.stat().st_size > _MAX_BYTES_IN_MEMORY)
+        """Whether the table is too large for memory: a folder, or files above a gigabyte."""
+        paths = [Path(table) for table in self.tables]
+        n_bytes = sum(path.stat().st_size for path in paths if path.is_file())
+        return any(path.is_dir() for path in paths) or n_bytes > _MAX_BYTES_IN_MEMORY
 
     def read(self) -> tuple[TableFile, list[Column]]:
         """Read the table, and recognise its columns."""
-        from eosparse.tables import read_table
-
-        table = read_table(self.table)
+        table = self.reading.read(self.tables)
         return table, self.recognise(table.frame)
 
     def recognise(self, frame: pd.DataFrame) -> list[Column]:
@@ -202,6 +255,7 @@ class OutputFiles:
     report: Path | None = None
     model: Path | None = None
     force: bool = False
+    safe: bool = False
 
     @property
     def paths(self) -> list[Path]:
@@ -213,20 +267,36 @@ class OutputFiles:
         if not self.paths:
             return
         from eosparse.rows.formats import find_format
+        from eosparse.tables import TableError
         from eosparse.tables.writing import check_writable
 
         for path in self.paths:
             check_writable(path, force=self.force)
+        if len({path.resolve() for path in self.paths}) < len(self.paths):
+            raise TableError("Outputs must be different files: two of them have the same name.")
         if self.output is not None:
             find_format(self.output)
 
-    def write_output(self, scores: pd.DataFrame, source: TableFile) -> None:
-        """Write the scores, if requested, with the separators of the source."""
-        from eosparse.tables import write_table
+    def write_output(
+        self,
+        added: pd.DataFrame | None,
+        source: TableFile,
+        changes: Mapping[str, Mapping[int, Any]] | None = None,
+    ) -> None:
+        """Write a copy of the source with columns beside it, if requested."""
+        if self.output is None:
+            return
+        from eosparse.tables.writing import Copy, write_copy
 
-        if self.output is not None:
-            marks = {"separator": source.separator, "decimal": source.decimal}
-            write_table(scores, self.output, **marks, force=self.force)
+        copy = Copy(source, added, changes or {}, self.safe)
+        replaced = [name for name in copy.new_names if name in copy.original.names]
+        write_copy(copy, self.output, force=self.force)
+        if replaced:
+            warnings.warn(
+                f"{self.output} has new values in columns of an earlier run: "
+                f"{', '.join(replaced)}.",
+                stacklevel=2,
+            )
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
 from eosparse.comparison.data_folder import DataFolder
 from eosparse.core import FloatArray
@@ -60,20 +61,26 @@ def load_set(name: str, data: DataFolder | None = None) -> tuple[FloatArray, Lab
         return file["X"].astype(np.float64), file["y_bin"].astype(int)
 
 
-def corrupt_labels(y: Labels, noise: str, p: float, rng: np.random.Generator) -> Labels:
+def corrupt_labels(
+    y: Labels, noise: str, p: float, rng: np.random.Generator, X: FloatArray | None = None
+) -> Labels:
     """Return a copy of the labels, some of them wrong.
 
     Parameters
     ----------
     y : array of int
         Right labels.
-    noise : {"exact", "paper", "one class"}
+    noise : {"exact", "paper", "one class", "pairwise", "near others"}
         "exact": round(p·T) rows get another label. "paper": round(p·T) rows drawn with replacement
-        do. "one class": round(p·T1) of the T1 rows of class 1 get the label 0.
+        do. "one class": round(p·T1) of the T1 rows of class 1 get the label 0. "pairwise": as
+        "exact", but every class is taken for the next one only. "near others": as "exact", but the
+        nearer a row is to rows of another class, the likelier it gets the label of that class.
     p : float
         How many, from 0 to 1.
     rng : Generator
         Draws the rows.
+    X : array of shape (n_rows, n_columns), optional
+        The rows; only "near others" needs them.
 
     Examples
     --------
@@ -87,9 +94,46 @@ def corrupt_labels(y: Labels, noise: str, p: float, rng: np.random.Generator) ->
         y[rng.choice(members, round(p * len(members)), replace=False)] = 0
         return y
     count = round(p * len(y))
+    if noise == "near others" and X is not None:
+        chance, other = measure_nearness(X, y)
+        rows = rng.choice(len(y), count, replace=False, p=chance)
+        y[rows] = other[rows]
+        return y
+    if noise == "pairwise":
+        rows = rng.choice(len(y), count, replace=False)
+        y[rows] = (y[rows] + 1) % n_classes
+        return y
     rows = np.unique(rng.choice(len(y), count, replace=noise == "paper"))
     y[rows] = (y[rows] + rng.integers(1, n_classes, len(rows))) % n_classes
     return y
+
+
+def measure_nearness(X: FloatArray, y: Labels) -> tuple[FloatArray, Labels]:
+    """Return how likely each row is taken for another class, and for which: that of nearby rows.
+
+    The chance is proportional to the fourth power of d/(d + e), where d and e are the distances, in
+    standardised columns, to the fifth nearest row of the own class and of the other class.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0]] * 6 + [[1.0]] * 6 + [[0.9]])
+    >>> chance, other = measure_nearness(X, np.repeat([0, 1, 0], [6, 6, 1]))
+    >>> int(chance.argmax()), int(other[12])
+    (12, 1)
+    """
+    Z = StandardScaler().fit_transform(X)
+    squares = (Z**2).sum(axis=1)
+    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * Z @ Z.T, 0.0))
+    np.fill_diagonal(distances, np.inf)
+    classes = np.unique(y)
+    fifth = np.column_stack(
+        [np.partition(distances[:, y == label], 4, axis=1)[:, 4] for label in classes]
+    )
+    rows, own = np.arange(len(y)), np.searchsorted(classes, y)
+    mine = fifth[rows, own]
+    fifth[rows, own] = np.inf
+    nearness = (mine / (mine + fifth.min(axis=1) + 1e-12)) ** 4 + 1e-6
+    return nearness / nearness.sum(), classes[fifth.argmin(axis=1)]
 
 
 def split_set(
@@ -119,6 +163,6 @@ def split_set(
         X, y, test_size=0.25, stratify=y, random_state=_FIRST_SPLIT + repetition
     )
     given = corrupt_labels(
-        truth, noise, p, np.random.default_rng(10_000 + _FIRST_SPLIT + repetition)
+        truth, noise, p, np.random.default_rng(10_000 + _FIRST_SPLIT + repetition), X
     )
     return Split(X, given, truth, X_test, y_test)

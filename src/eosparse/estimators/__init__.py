@@ -8,7 +8,8 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time, see __getattr__
     from eosparse.estimators.classifier import EOSClassifier
     from eosparse.estimators.detector import EOSDetector
     from eosparse.estimators.kmeans import EOSKMeans
-    from eosparse.estimators.label_audit import LabelIssues, find_label_issues
+    from eosparse.estimators.label_audit import find_label_issues
+    from eosparse.estimators.label_issues import LabelIssues
     from eosparse.estimators.mixture import EOSGaussianMixture
     from eosparse.estimators.pca import EOSPCA
     from eosparse.estimators.regressor import EOSRegressor
@@ -22,7 +23,7 @@ _FILES = {
     "EOSGaussianMixture": "mixture",
     "EOSKMeans": "kmeans",
     "EOSRegressor": "regressor",
-    "LabelIssues": "label_audit",
+    "LabelIssues": "label_issues",
     "SPAClassifier": "spa",
     "find_label_issues": "label_audit",
 }

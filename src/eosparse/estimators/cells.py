@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
 from eosparse.core import FloatArray, Status, check_number
 from eosparse.estimators.notebook import SummaryMixin
-from eosparse.estimators.wrong_cells import WrongCells, list_wrong_cells
+from eosparse.estimators.wrong_cells import WrongCells, list_wrong_cells, tabulate_wrong
 from eosparse.fitting.cell_fit import CellFit, CellVerdict, fit_cells
 from eosparse.fitting.cell_rates import find_cell_cut, find_row_cut
 from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import combine_options
 from eosparse.fitting.table_input import open_new, open_training, read_new
 from eosparse.inference import Promise
-from eosparse.rows import FileRows, Table, fit_threads, is_frame
+from eosparse.rows import Table, collect_rows, fit_threads, is_frame
 
 
 class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
@@ -334,12 +334,13 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
         Path
             The file written.
         """
-        from eosparse.estimators.changes_on_disk import write_wrong_cells
+        names = np.array([column.name for column in self.columns_])
 
-        rows = open_new(self, X)
-        if not isinstance(rows, FileRows):
-            raise TypeError("write_wrong takes rows on disk: use list_wrong for rows in memory.")
-        return write_wrong_cells(rows, self._fit, self.find_wrong, output, overwrite=overwrite)
+        def find(values: FloatArray) -> dict[str, Any]:
+            verdict = self._fit.judge(values)
+            return tabulate_wrong(values, verdict, self.find_wrong(verdict), names)
+
+        return open_new(self, X).write_lines(output, find, overwrite=overwrite)
 
     def transform(self, X: ArrayLike) -> Any:
         """Return the repaired table: wrong cells hold what is expected.
@@ -373,6 +374,7 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
         """
         from eosparse.estimators.repair import repair_frame
 
+        X = collect_rows(X)
         values = read_new(self, X, "repair")
         repaired = self._repair_values(values)
         if not is_frame(X):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,10 +18,26 @@ from sklearn.utils.metaestimators import available_if
 from eosparse.core import FloatArray, IntArray, check_choice, warn_caller
 from eosparse.estimators.weighted_learner import WeightedLearner
 from eosparse.fitting.class_weights import SIMPLEXES, Simplex
-from eosparse.fitting.label_learning import ClassifierLoss, LabelProblem, learn_labels
-from eosparse.fitting.learning import LearningOptions
-from eosparse.fitting.meta_input import check_labels, select_present_rows
+from eosparse.fitting.label_learning import (
+    ClassifierLoss,
+    FittedClassifier,
+    LabelProblem,
+    learn_labels,
+)
+from eosparse.fitting.learning import Learned, LearningOptions
+from eosparse.fitting.meta_input import PresentRows, check_labels, select_present_rows
 from eosparse.fitting.weighted_fit import predict_probabilities
+from eosparse.inference import LabelNoise
+
+
+@dataclass(frozen=True)
+class LearnedLabels:
+    """The rows that count, what is learned from them, and how many labels seem to be wrong."""
+
+    rows: PresentRows
+    problem: LabelProblem
+    learned: Learned[FittedClassifier]
+    noise: LabelNoise
 
 
 def _inner_has(name: str) -> Callable[[Any], bool]:
@@ -155,7 +172,14 @@ class EOSClassifier(ClassifierMixin, WeightedLearner):  # type: ignore[misc]  # 
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the classifier and the weights.
 
         Parameters
@@ -166,6 +190,8 @@ class EOSClassifier(ClassifierMixin, WeightedLearner):  # type: ignore[misc]  # 
             Labels, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), optional
             Prior weights. A row of weight k counts as k equal rows, one of weight 0 is left out.
+        groups : array-like of shape (n_samples,), optional
+            Rows that belong together, such as those of one patient, are held out together.
 
         Returns
         -------
@@ -180,16 +206,31 @@ class EOSClassifier(ClassifierMixin, WeightedLearner):  # type: ignore[misc]  # 
         >>> EOSClassifier().fit(X, X[:, 0] > 9).predict([[3.0], [15.0]]).tolist()
         [False, True]
         """
+        return self._keep(self._learn(X, y, sample_weight, groups))
+
+    def _learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> LearnedLabels:
+        """Find the weights; the classifier of all rows is fitted when it is asked for."""
         options = self._check_parameters()
         inner, labels = self._check_inner(), check_labels(self, y)
-        rows = select_present_rows(self, inner, X, labels, sample_weight)
-        self.classes_, classes = np.unique(labels[rows.numbers], return_inverse=True)
-        _check_classes(classes, self.classes_)
+        rows = select_present_rows(self, inner, X, labels, sample_weight, groups)
+        names, classes = np.unique(labels[rows.numbers], return_inverse=True)
+        _check_classes(classes, names)
         problem = LabelProblem(
-            inner, rows.X, self.classes_[classes], rows.prior,
-            classes=classes, names=self.classes_, loss=self.loss, simplex=self.simplex,
+            inner, rows.X, names[classes], rows.prior,
+            classes=classes, names=names, loss=self.loss, simplex=self.simplex, groups=rows.groups,
         )  # fmt: skip
-        learned, noise = learn_labels(problem, options)
+        return LearnedLabels(rows, problem, *learn_labels(problem, options))
+
+    def _keep(self, found: LearnedLabels) -> Self:
+        """Set the fitted attributes."""
+        rows, learned, noise = found.rows, found.learned, found.noise
+        self.classes_ = found.problem.names
         self.estimator_ = learned.estimator
         self.weights_ = rows.scatter(learned.weights, 0.0)
         self.errors_ = rows.scatter(learned.last.errors, np.nan)
@@ -202,7 +243,7 @@ class EOSClassifier(ClassifierMixin, WeightedLearner):  # type: ignore[misc]  # 
         self.objective_history_ = np.array(learned.result.objective_history)
         self.status_ = learned.status
         self.n_iter_ = learned.result.n_iter
-        self.n_fits_ = problem.n_fits
+        self.n_fits_ = found.problem.n_fits
         return self
 
     def predict(self, X: Any) -> Any:

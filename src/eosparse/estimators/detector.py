@@ -24,7 +24,7 @@ from eosparse.fitting.options import FitOptions
 from eosparse.fitting.progress import Progress
 from eosparse.fitting.table_input import open_training, read_new
 from eosparse.inference import Explanation
-from eosparse.rows import STORAGES, Table, TableView
+from eosparse.rows import STORAGES, Table, TableView, find_index
 
 
 class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, Corrections, ScoresOnDisk):  # type: ignore[misc]  # sklearn has no types
@@ -410,7 +410,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, Correcti
         values = read_new(self, X, "explain")
         deviations = self._judge.fit.deviations(values)
         names = tuple(str(name) for name in _check_feature_names_in(self))
-        return Explanation(deviations, names)
+        return Explanation(deviations, names, find_index(X))
 
     def path(
         self,

@@ -3,62 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 from sklearn.base import is_regressor
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import _check_y, check_array, check_consistent_length
 
-from eosparse.core import BoolArray, FloatArray, IntArray, check_choice, check_number
-from eosparse.estimators.classifier import EOSClassifier
-from eosparse.estimators.regressor import EOSRegressor
+from eosparse.core import BoolArray, FloatArray, IntArray, check_choice, check_number, check_whole
+from eosparse.estimators.classifier import EOSClassifier, LearnedLabels
+from eosparse.estimators.label_issues import LabelIssues, make_issue_table
+from eosparse.estimators.regressor import EOSRegressor, LearnedTargets
+from eosparse.fitting.class_weights import weigh_labelled_rows
+from eosparse.fitting.meta_input import (
+    check_labels,
+    check_one_column,
+    check_prior,
+    get_last_step,
+    select_present_rows,
+)
+from eosparse.fitting.neighbour_votes import average_probabilities, find_neighbours, pool_votes
+from eosparse.fitting.table_learners import LEARNERS, choose_learner, is_outdone, list_learners
 from eosparse.fitting.targets import is_regression_target
-from eosparse.inference import explain_labels, flag_wrong_labels, make_monotone
+from eosparse.inference import (
+    LabelExplanation,
+    LabelNoise,
+    Promise,
+    estimate_label_noise,
+    explain_labels,
+    flag_wrong_labels,
+    make_monotone,
+    promise_labels,
+    promise_targets,
+)
 
-_COLUMNS = ("row", "given", "suggested", "weight", "probability_wrong", "is_issue")
-
-
-@dataclass(frozen=True)
-class LabelIssues:
-    """The result of `find_label_issues`.
-
-    Attributes
-    ----------
-    table : DataFrame
-        One line per row, most suspicious first: `row` (its number), `given` and `suggested` label,
-        `weight` (1 on average), `probability_wrong`, and `is_issue`, whether the label is flagged.
-        A polars frame if X is one, else a pandas frame.
-    noise_rates : dict
-        Estimated share of wrong labels among the rows given each class; for a regression target
-        under the key "all".
-    model : EOSClassifier or EOSRegressor
-        The fitted model, in which doubtful rows have little weight.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eosparse import find_label_issues
-    >>> X = np.arange(40.0)[:, None]
-    >>> issues = find_label_issues(X, X[:, 0] > 19)
-    >>> issues.n_issues, issues.is_regression
-    (0, False)
-    """
-
-    table: Any
-    noise_rates: dict[Any, float]
-    model: EOSClassifier | EOSRegressor
-
-    @property
-    def n_issues(self) -> int:
-        """Number of labels flagged."""
-        return int(np.count_nonzero(np.asarray(self.table["is_issue"])))
-
-    @property
-    def is_regression(self) -> bool:
-        """Whether the labels are numbers to predict."""
-        return bool(is_regressor(self.model))
+# The smallest probability of a label: its error is then 6.9.
+_SMALLEST_PROBABILITY = 1e-3
+# Sums of given probabilities may differ from one by this, as those of single precision do.
+_SUM_TOLERANCE = 1e-3
+# Rows with less than this part of an equal weight do not tell the range of a target.
+_BELIEVED = 0.5
 
 
 def find_label_issues(
@@ -68,34 +54,47 @@ def find_label_issues(
     *,
     fdr: float = 0.1,
     task: Literal["auto", "classification", "regression"] = "auto",
+    pred_probs: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    n_folds: int = 5,
+    n_neighbors: int = 10,
+    n_folds: int = 3,
     random_state: int | None = None,
 ) -> LabelIssues:
     """Find labels that are probably wrong.
 
     Every row is judged by a model that did not see it and in which doubtful rows have little
-    weight.
+    weight, and by the rows nearest to it.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Rows, in any form that the estimator takes.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows, in any form that the estimator takes. Without an estimator, data frames may have
+        categories, dates and gaps. With `pred_probs`, X may be None.
     y : array-like of shape (n_samples,)
         Labels, or targets of a regression.
-    estimator : classifier or regressor, optional
-        An estimator whose fit takes `sample_weight`. By default logistic regression on standardised
-        columns, or linear regression.
+    estimator : classifier, regressor, "linear" or "boosted", optional
+        An estimator whose fit takes `sample_weight`. By default a linear model or boosted trees,
+        whichever predicts held-out labels better; the linear one for sparse matrices.
     fdr : float, default=0.1
-        False-discovery rate: the expected share of correct labels among those flagged.
+        False-discovery rate: the expected share of correct labels among those flagged. See
+        `LabelIssues.promise`.
     task : {"auto", "classification", "regression"}, default="auto"
         "auto" follows the estimator, or the labels if you pass none: numbers with more than 20
         distinct values are a regression target if they have decimals, or if there is a distinct
         value for more than one in twenty rows. So are numbers with decimals of which more than half
         are distinct. Everything else is classes.
+    pred_probs : array-like of shape (n_samples, n_classes), optional
+        Class probabilities of each row by a model that did not see it, with a column for each class
+        in sorted order. No model is fitted then, and no neighbours are asked.
+    groups : array-like of shape (n_samples,), optional
+        Rows that belong together, such as those of one patient, are held out together.
     sample_weight : array-like of shape (n_samples,), optional
         Prior weights. Rows of weight zero are left out of the table.
-    n_folds : int, default=5
+    n_neighbors : int, default=10
+        Number of neighbours that are asked about a label, if X has numbers or categories; 0 for
+        none. A regression asks none.
+    n_folds : int, default=3
         Number of folds.
     random_state : int or None, default=None
         For the folds. None stands for 0, so that an audit can always be repeated.
@@ -119,23 +118,72 @@ def find_label_issues(
     """
     check_number("fdr", fdr, "(0, 1)")
     check_choice("task", task, ("auto", "classification", "regression"))
-    labels = column_or_1d(y)
+    check_whole("n_neighbors", n_neighbors, 0)
+    labels = check_one_column(y)
+    if pred_probs is not None:
+        judged = _take_probabilities(labels, pred_probs, sample_weight, task, estimator)
+        return _report_labels(X, y, judged, fdr, "pred_probs", lambda: None)
+    is_regression = _is_regression(task, estimator, labels)
+    learner = _find_learner(estimator, X, labels, sample_weight, groups, is_regression)
     options: dict[str, Any] = {
         "out_of_fold": True,
         "n_folds": n_folds,
         "random_state": random_state,
     }
-    if _is_regression(task, estimator, labels):
-        regressor = EOSRegressor(estimator, **options).fit(X, labels, sample_weight)
-        return _judge_targets(X, labels, regressor, fdr)
-    classifier = EOSClassifier(estimator, **options).fit(X, labels, sample_weight)
-    return _judge_labels(X, labels, classifier, fdr)
+    if is_regression:
+        start: Literal["plain", "robust"] = "plain" if learner.name == "boosted" else "robust"
+        regressor = EOSRegressor(learner.estimator, start=start, **options)
+        targets = regressor._learn(X, labels, sample_weight, groups)
+        return _report_targets(X, y, targets, fdr, learner.name, partial(regressor._keep, targets))
+    classifier = EOSClassifier(learner.estimator, **options)
+    found = classifier._learn(X, labels, sample_weight, groups)
+    judged = _judge(found, n_neighbors, learner.is_compared)
+    return _report_labels(X, y, judged, fdr, learner.name, partial(classifier._keep, found))
+
+
+@dataclass(frozen=True)
+class _Learner:
+    """An estimator, its name, and whether it was found to be better than boosted trees."""
+
+    name: str
+    estimator: Any
+    is_compared: bool
+
+
+def _find_learner(
+    estimator: Any, X: Any, labels: Any, sample_weight: Any, groups: Any, is_regression: bool
+) -> _Learner:
+    """Return the estimator, or one for tables: the one that was named, or the better one."""
+    if estimator is not None and not isinstance(estimator, str):
+        return _Learner(type(get_last_step(estimator)).__name__, estimator, is_compared=False)
+    if estimator is not None:
+        check_choice("estimator", estimator, ("auto", *LEARNERS))
+    outer = EOSRegressor() if is_regression else EOSClassifier()
+    labels = (
+        _check_y(labels, y_numeric=True, estimator=outer)
+        if is_regression
+        else check_labels(outer, labels)
+    )
+    anything = list_learners(X, is_regression)
+    rows = select_present_rows(outer, anything["linear"], X, labels, sample_weight, groups)
+    present = labels[rows.numbers]
+    if estimator in LEARNERS or len(np.unique(present)) < 2:
+        name = "linear" if estimator is None else estimator
+        if name not in anything:
+            raise ValueError(
+                "estimator='boosted' takes no sparse matrices. Use 'linear', or pass X.toarray()."
+            )
+        return _Learner(name, anything[name], is_compared=name == "boosted")
+    chosen, best = choose_learner(
+        rows.X, present, rows.prior, rows.groups, is_regression=is_regression
+    )
+    return _Learner(chosen, best, is_compared=True)
 
 
 def _is_regression(task: str, estimator: Any, labels: Any) -> bool:
     if task != "auto":
         return task == "regression"
-    if estimator is not None:
+    if estimator is not None and not isinstance(estimator, str):
         return bool(is_regressor(estimator))
     if is_regression_target(labels):
         return True
@@ -147,31 +195,156 @@ def _is_regression(task: str, estimator: Any, labels: Any) -> bool:
     return False
 
 
-def _judge_labels(X: Any, labels: Any, model: EOSClassifier, fdr: float) -> LabelIssues:
-    rows = np.flatnonzero(~np.isnan(model.errors_))
-    given = labels[rows]
-    classes = np.searchsorted(model.classes_, given)
-    probabilities = model.probabilities_[rows]
-    own = probabilities[np.arange(len(rows)), classes]
-    others = np.where(np.eye(len(model.classes_), dtype=bool)[classes], -1.0, probabilities)
-    doubt = others.max(axis=1) - own
-    chances = make_monotone(
-        doubt, explain_labels(probabilities, classes, model.noise_matrix_).chances
+@dataclass(frozen=True)
+class _Judged:
+    """Rows that count, and what held-out probabilities say about their labels.
+
+    `asked` has what is needed to ask another learner: the rows and their folds.
+    """
+
+    rows: IntArray
+    classes: IntArray
+    names: NDArray[Any]
+    prior: FloatArray
+    probabilities: FloatArray
+    weights: FloatArray
+    noise: LabelNoise
+    asked: tuple[Any, IntArray] | None
+
+    @property
+    def own(self) -> FloatArray:
+        """Probability of the given label."""
+        return np.asarray(self.probabilities[np.arange(len(self.classes)), self.classes])
+
+
+def _judge(found: LearnedLabels, n_neighbors: int, is_compared: bool) -> _Judged:
+    """Return what the learner, unweighted and weighted, and the nearest rows say together."""
+    problem, learned, noise = found.problem, found.learned, found.noise
+    classes = problem.classes
+    # Weights make wrong labels plain, and chance too: the mean of both rounds ranks best.
+    probabilities = average_probabilities(learned.first.probabilities, learned.last.probabilities)
+    folds = np.zeros(len(classes), dtype=np.intp) if learned.folds is None else learned.folds
+    neighbours = find_neighbours(problem.X, folds, n_neighbors)
+    if neighbours is not None:
+        weigh = partial(_weigh, noise.gap, problem.prior, classes)
+        probabilities = pool_votes(probabilities, classes, problem.prior, neighbours, weigh)
+    return _Judged(
+        found.rows.numbers, classes, problem.names, problem.prior, probabilities, learned.weights,
+        noise, None if is_compared else (problem.X, folds),
+    )  # fmt: skip
+
+
+def _weigh(
+    alpha: float, prior: FloatArray, classes: IntArray, probabilities: FloatArray
+) -> FloatArray:
+    own = probabilities[np.arange(len(classes)), classes]
+    errors = -np.log(np.maximum(own, _SMALLEST_PROBABILITY))
+    return weigh_labelled_rows(errors, alpha, prior, classes, "per-class")
+
+
+def _take_probabilities(
+    labels: Any, pred_probs: ArrayLike, sample_weight: Any, task: str, estimator: Any
+) -> _Judged:
+    """Check probabilities that were given, and return what they say about the labels."""
+    if task == "regression" or estimator is not None:
+        what = "an estimator" if estimator is not None else "task='regression'"
+        raise ValueError(f"pred_probs are class probabilities: do not pass {what} as well.")
+    labels = check_labels(EOSClassifier(), labels)
+    probabilities = check_array(pred_probs, dtype=np.float64, input_name="pred_probs")
+    check_consistent_length(labels, probabilities)
+    prior = check_prior(sample_weight, probabilities)
+    rows = np.flatnonzero(prior > 0)
+    names, classes = np.unique(labels[rows], return_inverse=True)
+    if probabilities.shape[1] != len(names):
+        raise ValueError(
+            f"pred_probs has {probabilities.shape[1]} columns, but y has {len(names)} classes: "
+            f"{', '.join(map(repr, names.tolist()[:10]))}. Pass one column per class, in this "
+            "order."
+        )
+    sums = probabilities.sum(axis=1)
+    bad = np.flatnonzero((np.abs(sums - 1) > _SUM_TOLERANCE) | (probabilities.min(axis=1) < 0))
+    if len(bad):
+        raise ValueError(
+            f"pred_probs must hold probabilities, but row {bad[0]} holds "
+            f"{probabilities[bad[0]].tolist()}."
+        )
+    mass, present = prior[rows], probabilities[rows]
+    noise = estimate_label_noise(present, classes, mass)
+    weights = _weigh(noise.gap, mass, classes, present)
+    return _Judged(rows, classes, names, mass, present, weights, noise, None)
+
+
+def _report_labels(
+    X: Any, y: Any, judged: _Judged, fdr: float, learner: str, model: Any
+) -> LabelIssues:
+    suspicion = 1.0 - judged.own
+    explained = explain_labels(judged.probabilities, judged.classes, judged.noise.matrix)
+    chances = make_monotone(suspicion, explained.chances)
+    given = judged.names[judged.classes]
+    suggested = judged.names[judged.probabilities.argmax(axis=1)]
+    is_issue = _flag(suspicion, chances, fdr) & (given != suggested)
+    columns = {
+        "given": given,
+        "suggested": suggested,
+        "weight": _scale(judged.weights),
+        "probability_wrong": chances,
+    }
+    table = make_issue_table(X, y, judged.rows, columns, is_issue, suspicion)
+    rates = dict(zip(judged.names.tolist(), judged.noise.class_rates.tolist(), strict=True))
+    promise = partial(_promise_labels, judged, explained, is_issue, fdr)
+    return LabelIssues(table, rates, judged.names, learner, promise, model)
+
+
+def _promise_labels(
+    judged: _Judged, explained: LabelExplanation, is_issue: BoolArray, fdr: float
+) -> Promise:
+    classes, prior = judged.classes, judged.prior
+    promise = promise_labels(judged.probabilities, classes, prior, explained, is_issue, fdr)
+    if not promise or judged.asked is None:
+        return promise
+    X, folds = judged.asked
+    if not is_outdone(X, classes, prior, folds, judged.probabilities):
+        return promise
+    return Promise(
+        False,
+        "boosted trees predict the labels better than this learner, whose errors may look like "
+        "wrong labels",
     )
-    suggested = model.classes_[probabilities.argmax(axis=1)]
-    table = _make_table(X, rows, given, suggested, model.weights_, doubt, chances, fdr)
-    rates = dict(zip(model.classes_.tolist(), model.class_noise_rates_.tolist(), strict=True))
-    return LabelIssues(table, rates, model)
 
 
-def _judge_targets(X: Any, targets: Any, model: EOSRegressor, fdr: float) -> LabelIssues:
-    rows = np.flatnonzero(~np.isnan(model.errors_))
-    given = np.asarray(targets, dtype=np.float64)[rows]
-    suggested = model.predictions_[rows]
-    deviations = (given - suggested) / model.scale_
-    chances = _estimate_chances(deviations, model.noise_rate_)
-    table = _make_table(X, rows, given, suggested, model.weights_, np.abs(deviations), chances, fdr)
-    return LabelIssues(table, {"all": model.noise_rate_}, model)
+def _flag(suspicion: FloatArray, chances: FloatArray, fdr: float) -> BoolArray:
+    """Flag the most suspicious labels; callers leave out those that the model agrees with."""
+    order = np.argsort(-suspicion, kind="stable")
+    is_issue: BoolArray = np.zeros(len(order), dtype=np.bool_)
+    is_issue[order] = flag_wrong_labels(chances[order], fdr)
+    return is_issue
+
+
+def _scale(weights: FloatArray) -> FloatArray:
+    """Return weights that are 1 on average."""
+    return np.asarray(weights * len(weights) / weights.sum())
+
+
+def _report_targets(
+    X: Any, y: Any, found: LearnedTargets, fdr: float, learner: str, model: Any
+) -> LabelIssues:
+    given, weights = found.problem.y, _scale(found.learned.weights)
+    # A linear model may predict what no row has, such as a price below zero.
+    believed = given[weights >= _BELIEVED]
+    suggested = np.clip(found.learned.last.predictions, believed.min(), believed.max())
+    deviations = (given - suggested) / found.scale
+    suspicion = np.abs(deviations)
+    chances = _estimate_chances(deviations, found.noise_rate)
+    is_issue = _flag(suspicion, chances, fdr) & (given != suggested)
+    columns = {
+        "given": given,
+        "suggested": suggested,
+        "weight": weights,
+        "probability_wrong": chances,
+    }
+    table = make_issue_table(X, y, found.rows.numbers, columns, is_issue, suspicion)
+    promise = partial(promise_targets, deviations, found.problem.prior, is_issue)
+    return LabelIssues(table, {"all": found.noise_rate}, None, learner, promise, model)
 
 
 def _estimate_chances(deviations: FloatArray, rate: float) -> FloatArray:
@@ -185,46 +358,3 @@ def _estimate_chances(deviations: FloatArray, rate: float) -> FloatArray:
     chances: FloatArray = wrong / (wrong + (1 - share) * norm.pdf(deviations))
     # Within one standard deviation, where most right rows are, no row is wrong.
     return np.where(np.abs(deviations) < 1.0, 0.0, chances)
-
-
-def _make_table(
-    X: Any,
-    rows: IntArray,
-    given: Any,
-    suggested: Any,
-    weights: FloatArray,
-    doubt: FloatArray,
-    chances: FloatArray,
-    fdr: float,
-) -> Any:
-    order = np.argsort(-doubt, kind="stable")
-    is_issue: BoolArray = np.zeros(len(rows), dtype=np.bool_)
-    is_issue[order] = flag_wrong_labels(chances[order], fdr)
-    # The last rows that the rate allows may be ones that the model agrees with.
-    is_issue &= given != suggested
-    columns = (
-        rows,
-        given,
-        suggested,
-        weights[rows] * len(rows) / weights.sum(),
-        chances,
-        is_issue,
-    )
-    return _make_frame(
-        X, {name: values[order] for name, values in zip(_COLUMNS, columns, strict=True)}
-    )
-
-
-def _make_frame(X: Any, columns: dict[str, Any]) -> Any:
-    """Make a polars frame if X is one, else a pandas frame."""
-    library = type(X).__module__.partition(".")[0]
-    try:
-        if library == "polars":
-            import polars as frames
-        else:
-            import pandas as frames  # type: ignore[no-redef]
-    except ImportError as error:
-        raise ImportError(
-            "find_label_issues returns a data frame: pip install 'eosparse[frames]'."
-        ) from error
-    return frames.DataFrame(columns)

@@ -5,20 +5,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.linear_model import LinearRegression
-from sklearn.utils.validation import _check_y, column_or_1d
+from sklearn.utils.validation import _check_y
 
 from eosparse.core import FloatArray, check_choice, weighted_quantiles
 from eosparse.estimators.detector import EOSDetector
 from eosparse.estimators.weighted_learner import WeightedLearner
-from eosparse.fitting.learning import LearningOptions
-from eosparse.fitting.meta_input import check_target_is_given, select_present_rows
+from eosparse.fitting.learning import Learned, LearningOptions
+from eosparse.fitting.meta_input import (
+    PresentRows,
+    check_one_column,
+    check_target_is_given,
+    select_present_rows,
+)
 from eosparse.fitting.target_learning import (
+    FittedRegressor,
     RegressorLoss,
     TargetProblem,
     estimate_outlier_share,
@@ -30,6 +37,25 @@ from eosparse.models import least_absolute_residuals
 # A robust start needs this many rows per column of the joint table: with fewer, its covariance says
 # little.
 _ROWS_PER_COLUMN = 5
+
+
+@dataclass(frozen=True)
+class LearnedTargets:
+    """The rows that count, and what is learned from them."""
+
+    rows: PresentRows
+    problem: TargetProblem
+    learned: Learned[FittedRegressor]
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation of the residuals of good rows, or their weighted mean loss."""
+        return estimate_scale(self.problem, self.learned)
+
+    @property
+    def noise_rate(self) -> float:
+        """Estimated share of wrong targets."""
+        return estimate_outlier_share(self.problem, self.learned.last.predictions, self.scale)
 
 
 class EOSRegressor(RegressorMixin, WeightedLearner):  # type: ignore[misc]  # sklearn has no types
@@ -147,7 +173,14 @@ class EOSRegressor(RegressorMixin, WeightedLearner):  # type: ignore[misc]  # sk
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the regressor, the scale and the weights.
 
         Parameters
@@ -158,6 +191,8 @@ class EOSRegressor(RegressorMixin, WeightedLearner):  # type: ignore[misc]  # sk
             Targets, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), optional
             Prior weights. A row of weight k counts as k equal rows, one of weight 0 is left out.
+        groups : array-like of shape (n_samples,), optional
+            Rows that belong together, such as those of one patient, are held out together.
 
         Returns
         -------
@@ -174,27 +209,43 @@ class EOSRegressor(RegressorMixin, WeightedLearner):  # type: ignore[misc]  # sk
         >>> bool(EOSRegressor().fit(X, y).weights_[3] < 1e-6)
         True
         """
+        return self._keep(self._learn(X, y, sample_weight, groups))
+
+    def _learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> LearnedTargets:
+        """Find the weights; the regressor of all rows is fitted when it is asked for."""
         options = self._check_parameters()
         inner = self._check_inner()
         check_target_is_given(self, y)
-        targets = _check_y(column_or_1d(y, warn=True), y_numeric=True, estimator=self)
-        rows = select_present_rows(self, inner, X, targets, sample_weight)
+        targets = _check_y(check_one_column(y, warn=True), y_numeric=True, estimator=self)
+        rows = select_present_rows(self, inner, X, targets, sample_weight, groups)
         present = targets.astype(np.float64)[rows.numbers]
-        problem = TargetProblem(inner, rows.X, present, rows.prior, loss=self.loss)
+        problem = TargetProblem(
+            inner, rows.X, present, rows.prior, loss=self.loss, groups=rows.groups
+        )
         starts = _find_robust_starts(problem) if self.start == "robust" else ()
-        learned = learn_targets(problem, options, starts)
+        return LearnedTargets(rows, problem, learn_targets(problem, options, starts))
+
+    def _keep(self, found: LearnedTargets) -> Self:
+        """Set the fitted attributes."""
+        rows, learned = found.rows, found.learned
         self.estimator_ = learned.estimator
         self.weights_ = rows.scatter(learned.weights, 0.0)
         self.errors_ = rows.scatter(learned.last.errors, np.nan)
         self.predictions_ = rows.scatter(learned.last.predictions, np.nan)
         self.alpha_ = learned.alpha
-        self.scale_ = estimate_scale(problem, learned)
-        self.noise_rate_ = estimate_outlier_share(problem, learned.last.predictions, self.scale_)
+        self.scale_ = found.scale
+        self.noise_rate_ = found.noise_rate
         self.is_out_of_fold_ = learned.is_out_of_fold
         self.objective_history_ = np.array(learned.result.objective_history)
         self.status_ = learned.status
         self.n_iter_ = learned.result.n_iter
-        self.n_fits_ = problem.n_fits
+        self.n_fits_ = found.problem.n_fits
         return self
 
     def predict(self, X: Any) -> FloatArray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eosparse.core import BoolArray, FloatArray
 from eosparse.fitting.cell_fit import CellVerdict
@@ -99,3 +100,15 @@ def list_wrong_cells(
         )
 
     return WrongCells(tuple(describe(int(rows[i]), int(columns[i])) for i in order))
+
+
+def tabulate_wrong(
+    values: FloatArray, verdict: CellVerdict, is_wrong: BoolArray, names: NDArray[np.str_]
+) -> dict[str, Any]:
+    """Return the wrong cells of numbers as columns, in the order of the rows."""
+    rows, columns = np.nonzero(is_wrong)
+    numbers = {"value": values, "expected": verdict.expected, "low": verdict.low}
+    numbers |= {"high": verdict.high, "p_value": verdict.p_values}
+    return {"row": rows, "column": names[columns]} | {
+        name: array[rows, columns] for name, array in numbers.items()
+    }

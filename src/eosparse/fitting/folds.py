@@ -1,7 +1,8 @@
 """Folds that depend on the values of the rows, not on their order.
 
 Equal rows always share a fold: a copy of a held-out row among the training rows would give its
-label away. A row of weight k is treated like k equal rows.
+label away. So do rows of the same group, such as those of one patient. A row of weight k is treated
+like k equal rows.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, issparse
+from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
 from eosparse.core import FloatArray, IntArray
@@ -24,11 +28,12 @@ def assign_folds(
     prior: FloatArray,
     n_folds: int,
     random_state: int | np.random.RandomState | None,
+    groups: IntArray | None = None,
 ) -> IntArray:
     """Assign each row to a fold, evenly within each class.
 
-    Rows without prior weight are in no fold. Neither is the only distinct row of a class: every
-    learner needs it. In tables that are not numeric, every row counts as distinct.
+    Rows without prior weight are in no fold. Neither is the only distinct row or group of a class:
+    every learner needs it.
 
     Parameters
     ----------
@@ -42,6 +47,8 @@ def assign_folds(
         Number of folds.
     random_state : int, RandomState or None
         For shuffling.
+    groups : array of shape (n_samples,), optional
+        Rows with the same number share a fold.
 
     Returns
     -------
@@ -58,6 +65,8 @@ def assign_folds(
     """
     present = np.flatnonzero(prior > 0)
     kinds = _number_distinct_rows(X, present)
+    if groups is not None:
+        kinds = _join(kinds, groups[present])
     n_kinds = int(kinds.max()) + 1
     class_of_kind = np.full(n_kinds, -1)
     np.maximum.at(class_of_kind, kinds, classes[present])
@@ -89,16 +98,48 @@ def split_by_fold(folds: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
 
 def _number_distinct_rows(X: Any, present: IntArray) -> IntArray:
     """Number the distinct rows among those present, in the order of their values."""
-    try:
-        values = np.asarray(X, dtype=np.float64)[present]
-        values = values.reshape(len(present), -1)
-    except (TypeError, ValueError, IndexError):
-        return np.arange(len(present))
-    _, kinds = np.unique(values, axis=0, return_inverse=True)
+    keys = _make_keys(X)[present]
+    _, kinds = np.unique(keys, axis=0 if keys.ndim == 2 else None, return_inverse=True)
     return kinds.reshape(-1).astype(np.intp)
 
 
+def _make_keys(X: Any) -> NDArray[Any]:
+    """Return one key per row, equal for equal rows: its numbers, or else one text or bytes."""
+    if issparse(X):
+        return _make_sparse_keys(X)
+    try:
+        values = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        cells = np.asarray(X, dtype=object)
+        lines = cells.reshape(len(cells), -1).tolist()
+        return np.array(["\x1f".join(map(str, line)) for line in lines], dtype=object)
+    # Gaps are equal to each other.
+    return np.where(np.isnan(values), np.inf, values).reshape(len(values), -1)
+
+
+def _make_sparse_keys(X: Any) -> NDArray[Any]:
+    """Return the places and values of the entries of each row, as bytes."""
+    rows = X.tocsr().copy()
+    rows.sum_duplicates()  # which also sorts the places
+    rows.eliminate_zeros()
+    places, values = rows.indices.astype(np.int64), rows.data.astype(np.float64)
+    parts = [slice(*ends) for ends in zip(rows.indptr, rows.indptr[1:], strict=False)]
+    keys = np.empty(len(parts), dtype=object)
+    keys[:] = [places[part].tobytes() + values[part].tobytes() for part in parts]
+    return keys
+
+
+def _join(kinds: IntArray, groups: IntArray) -> IntArray:
+    """Number what equal rows and groups hold together, directly or through other rows."""
+    n_kinds = int(kinds.max()) + 1
+    _, numbers = np.unique(groups, return_inverse=True)
+    n_nodes = n_kinds + int(numbers.max()) + 1
+    links = coo_array((np.ones(len(kinds)), (kinds, n_kinds + numbers)), shape=(n_nodes, n_nodes))
+    _, joined = connected_components(links, directed=False)
+    return joined[kinds].astype(np.intp)
+
+
 def _find_only_kinds(kinds: IntArray, classes: IntArray) -> list[int]:
-    """Return the distinct rows that are the only ones of some class."""
+    """Return the distinct rows or groups that are the only ones of some class."""
     of_class = (np.unique(kinds[classes == label]) for label in np.unique(classes))
     return [int(mine[0]) for mine in of_class if len(mine) == 1]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from eosparse.core import FloatArray, IntArray, Result, Rows, Status, Strata
+from eosparse.fitting.binning import bin_columns
 from eosparse.fitting.class_weights import Simplex, warn_of_lost_classes, weigh_labelled_rows
 from eosparse.fitting.learning import (
     Learned,
     LearningOptions,
     LearningProblem,
-    finish_learning,
     learn,
     start_learning,
 )
@@ -88,9 +89,14 @@ class LabelProblem(LearningProblem[FittedClassifier]):
         )
 
     @property
-    def groups(self) -> IntArray:
+    def strata(self) -> IntArray:
         """Every class is spread over all folds."""
         return self.classes
+
+    @cached_property
+    def rows_of_folds(self) -> Any:
+        """The rows as the learners of the folds see them; a user's loss sees them as they are."""
+        return self.X if callable(self.loss) else bin_columns(self.estimator, self.X)
 
     @property
     def smallest_size(self) -> float:
@@ -180,7 +186,7 @@ def learn_labels(
     if np.isfinite(alpha):
         # The weighted fit shows more clearly which labels are wrong.
         noise = problem.estimate_noise(result.theta)
-    return finish_learning(problem, result, folds, alpha, weights), noise
+    return Learned(problem, start, weights, alpha, result, folds), noise
 
 
 def _is_worth_it(

@@ -2,19 +2,20 @@
 
 A learner is fitted to weighted rows, and the rows are judged by it: by the learner itself, or fold
 by fold by one that did not see them. `start_learning` decides which and fits the unweighted
-learner; `learn` alternates weights and fits; `finish_learning` returns the learner of the last
-weights.
+learner; `learn` alternates weights and fits; `Learned` has the learner of the last weights.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal
 
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray, Result, Rows, Status, Strata, alternate
+from eosparse.fitting.binning import bin_columns
 from eosparse.fitting.folds import assign_folds, split_by_fold
 from eosparse.fitting.meta_input import take_rows
 from eosparse.fitting.notices import warn_of_early_end
@@ -74,6 +75,8 @@ class LearningProblem(ABC, Generic[Fit]):
         The targets, as the estimator takes them.
     prior : array of shape (n_samples,)
         Prior weights, all positive.
+    groups : array of shape (n_samples,) or None
+        Rows with the same number are held out together.
     n_fits : int
         How often the estimator was fitted so far.
 
@@ -96,6 +99,7 @@ class LearningProblem(ABC, Generic[Fit]):
     X: Any
     y: Any
     prior: FloatArray
+    groups: IntArray | None = field(default=None, kw_only=True)
     n_fits: int = field(default=0, init=False)
 
     # Passes in sample, each of which costs one fit.
@@ -108,8 +112,8 @@ class LearningProblem(ABC, Generic[Fit]):
 
     @property
     @abstractmethod
-    def groups(self) -> IntArray:
-        """Groups that are spread evenly over the folds, as a number for each row."""
+    def strata(self) -> IntArray:
+        """What is spread evenly over the folds, as a number for each row."""
 
     @property
     @abstractmethod
@@ -146,20 +150,28 @@ class LearningProblem(ABC, Generic[Fit]):
         """Fit the learner to weighted rows, in sample or for each fold, and judge all rows."""
         numbers = np.arange(len(self.prior))
         if folds is None:
-            learner = self.fit_learner(numbers, weights)
+            learner = self.fit_learner(weights)
             return self.judge(learner, self.predict(learner, self.X, numbers), weights)
         predicted = self.predict_by_default()
         for train, held_out in split_by_fold(folds):
-            learner = self.fit_learner(train, weights)
-            answers = self.predict(learner, take_rows(self.X, held_out), held_out)
+            learner = self._fit_to(take_rows(self.rows_of_folds, train), train, weights)
+            answers = self.predict(learner, take_rows(self.rows_of_folds, held_out), held_out)
             for whole, answer in zip(predicted, answers, strict=True):
                 whole[held_out] = answer
         return self.judge(None, predicted, weights)
 
-    def fit_learner(self, numbers: IntArray, weights: FloatArray) -> Any:
-        """Fit the estimator to some rows; weights that equal the prior count as given."""
+    @cached_property
+    def rows_of_folds(self) -> Any:
+        """The rows as the learners of the folds see them."""
+        return bin_columns(self.estimator, self.X)
+
+    def fit_learner(self, weights: FloatArray) -> Any:
+        """Fit the estimator to all rows."""
+        return self._fit_to(self.X, np.arange(len(self.prior)), weights)
+
+    def _fit_to(self, X: Any, numbers: IntArray, weights: FloatArray) -> Any:
+        """Fit the estimator to rows, given with their numbers; equal weights count as the prior."""
         self.n_fits += 1
-        X = self.X if len(numbers) == len(self.prior) else take_rows(self.X, numbers)
         counts = scale_to_counts(weights, self.prior)[numbers]
         return fit_weighted(self.estimator, X, self.y[numbers], counts)
 
@@ -170,23 +182,50 @@ class Learned(Generic[Fit]):
 
     Attributes
     ----------
-    estimator : estimator
-        Fitted to the weighted rows.
+    problem : LearningProblem
+        Rows, targets and the learner.
+    first : FittedLearner
+        The fit of the unweighted learner.
     weights : array of shape (n_samples,)
         Weights of the rows, summing to one.
     alpha : float
         The alpha used.
     result : Result
         How the alternation went.
-    is_out_of_fold : bool
-        Whether rows were judged by learners that did not see them.
+    folds : array of shape (n_samples,) or None
+        Fold of each row; None if rows were not held out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from eosparse.fitting.target_learning import TargetProblem
+    >>> X = np.arange(6.0)[:, None]
+    >>> problem = TargetProblem(LinearRegression(), X, X[:, 0], np.ones(6), loss="squared")
+    >>> start = problem.fit(problem.equal_weights)
+    >>> result = learn(problem, start, None, np.inf, tol=1e-4, max_iter=2)
+    >>> learned = Learned(problem, start, problem.equal_weights, np.inf, result, folds=None)
+    >>> learned.estimator.coef_.round(3).tolist(), learned.is_out_of_fold
+    ([1.0], False)
     """
 
-    estimator: Any
+    problem: LearningProblem[Fit]
+    first: Fit
     weights: FloatArray
     alpha: float
     result: Result[Fit]
-    is_out_of_fold: bool
+    folds: IntArray | None
+
+    @cached_property
+    def estimator(self) -> Any:
+        """The learner of the last pass, or one that is fitted to all rows if rows were held out."""
+        learner = self.last.learner
+        return self.problem.fit_learner(self.weights) if learner is None else learner
+
+    @property
+    def is_out_of_fold(self) -> bool:
+        """Whether rows were judged by learners that did not see them."""
+        return self.folds is not None
 
     @property
     def last(self) -> Fit:
@@ -233,10 +272,13 @@ def start_learning(
         if out_of_fold != "auto" or not problem.is_memorised(plain):
             return plain, None
     seed = 0 if options.random_state is None else options.random_state
-    folds = assign_folds(problem.X, problem.groups, problem.prior, options.n_folds, seed)
+    folds = assign_folds(
+        problem.X, problem.strata, problem.prior, options.n_folds, seed, problem.groups
+    )
     if folds.max() < 1:
+        what = "distinct rows" if problem.groups is None else "groups of rows"
         raise ValueError(
-            "X has too few distinct rows: none can be held out. Pass a number as alpha, and "
+            f"X has too few {what}: none can be held out. Pass a number as alpha, and "
             "out_of_fold=False."
         )
     return problem.fit(problem.equal_weights, folds), folds
@@ -278,31 +320,3 @@ def learn(
     if np.isfinite(alpha) and (folds is None or max_iter is not None):
         warn_of_early_end(result, limit)
     return result
-
-
-def finish_learning(
-    problem: LearningProblem[Fit],
-    result: Result[Fit],
-    folds: IntArray | None,
-    alpha: float,
-    weights: FloatArray,
-) -> Learned[Fit]:
-    """Return the learner of the last pass, or one fitted to all rows if rows were held out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LinearRegression
-    >>> from eosparse.fitting.target_learning import TargetProblem
-    >>> X = np.arange(6.0)[:, None]
-    >>> problem = TargetProblem(LinearRegression(), X, X[:, 0], np.ones(6), loss="squared")
-    >>> start = problem.fit(problem.equal_weights)
-    >>> result = learn(problem, start, None, np.inf, tol=1e-4, max_iter=2)
-    >>> learned = finish_learning(problem, result, None, np.inf, problem.equal_weights)
-    >>> learned.estimator.coef_.round(3).tolist(), learned.is_out_of_fold
-    ([1.0], False)
-    """
-    estimator = result.theta.learner
-    if estimator is None:
-        estimator = problem.fit_learner(np.arange(len(problem.prior)), weights)
-    return Learned(estimator, weights, alpha, result, folds is not None)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from eosparse.core import FloatArray, IntArray
+from eosparse.rows import collect_rows
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,15 @@ class PresentRows:
         Their places among all rows.
     n_rows : int
         Number of all rows.
+    groups : array of shape (n_present,) or None
+        Their groups as numbers, if there are groups.
     """
 
     X: Any
     prior: FloatArray
     numbers: IntArray
     n_rows: int
+    groups: IntArray | None = None
 
     def scatter(self, values: FloatArray, otherwise: float) -> FloatArray:
         """Put one value per present row in its place among all rows.
@@ -58,9 +62,14 @@ class PresentRows:
 
 
 def select_present_rows(
-    outer: Any, inner: Any, X: Any, y: Any, sample_weight: ArrayLike | None
+    outer: Any,
+    inner: Any,
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    groups: ArrayLike | None = None,
 ) -> PresentRows:
-    """Check rows and prior weights, and leave out the rows without weight.
+    """Check rows, prior weights and groups, and leave out the rows without weight.
 
     Examples
     --------
@@ -75,7 +84,22 @@ def select_present_rows(
     prior = check_prior(sample_weight, X)
     numbers = np.flatnonzero(prior > 0)
     present = X if len(numbers) == len(prior) else take_rows(X, numbers)
-    return PresentRows(present, prior[numbers], numbers, len(prior))
+    together = None if groups is None else _check_groups(groups, X)[numbers]
+    return PresentRows(present, prior[numbers], numbers, len(prior), together)
+
+
+def _check_groups(groups: ArrayLike, X: Any) -> IntArray:
+    """Return the group of each row as a number."""
+    names = column_or_1d(groups)
+    check_consistent_length(X, names)
+    missing = np.flatnonzero([_is_missing(name) for name in names.tolist()])
+    if len(missing):
+        raise ValueError(
+            f"groups contains NaN or None, first in row {missing[0]}. Give each row without a "
+            "group one of its own."
+        )
+    _, numbers = np.unique(names, return_inverse=True)
+    return numbers.astype(np.intp)
 
 
 def check_rows(outer: Any, X: Any, inner: Any, *, reset: bool) -> Any:
@@ -97,6 +121,7 @@ def check_rows(outer: Any, X: Any, inner: Any, *, reset: bool) -> Any:
     >>> check_rows(EOSRegressor(), [[1.0], [2.0]], Ridge(), reset=True).shape
     (2, 1)
     """
+    X = collect_rows(X)
     if reset and _num_samples(X) < 2:
         raise ValueError(f"n_samples={_num_samples(X)}: at least two rows are needed.")
     if not get_tags(_get_first_step(inner)).input_tags.two_d_array:
@@ -147,6 +172,28 @@ def check_target_is_given(estimator: Any, y: Any) -> None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
 
 
+def check_one_column(y: Any, *, warn: bool = False) -> Any:
+    """Return labels or targets as a flat array; several columns of them are refused.
+
+    With `warn`, one column that is not flat gets scikit-learn's warning.
+
+    Examples
+    --------
+    >>> check_one_column([1, 2]).tolist()
+    [1, 2]
+    >>> check_one_column([[1, 2], [3, 4]])
+    Traceback (most recent call last):
+    ValueError: y should be a 1d array, got an array of shape (2, 2) instead: it has 2 columns. ...
+    """
+    shape = np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {shape} instead: it has {shape[1]} "
+            "columns. Pass one column of labels or targets at a time."
+        )
+    return column_or_1d(y, warn=warn)
+
+
 def check_labels(estimator: Any, y: Any) -> Any:
     """Return class labels as an array; missing and infinite ones are named by their row.
 
@@ -160,7 +207,7 @@ def check_labels(estimator: Any, y: Any) -> Any:
     ValueError: Input y contains NaN or None, first in row 1: a label is missing. Leave out the ...
     """
     check_target_is_given(estimator, y)
-    labels = column_or_1d(y, warn=True)
+    labels = check_one_column(y, warn=True)
     if labels.dtype.kind == "f" and np.isinf(labels).any():
         row = np.flatnonzero(np.isinf(labels))[0]
         raise ValueError(f"Input y contains infinity, first in row {row}.")

@@ -13,7 +13,14 @@ from sklearn.utils.validation import (
 )
 
 from eosparse.core import BoolArray, DegenerateDataWarning, FloatArray, warn_caller
-from eosparse.rows import STORAGES, FrameReader, MemoryRows, Table, has_more_than_numbers
+from eosparse.rows import (
+    STORAGES,
+    FrameReader,
+    MemoryRows,
+    Table,
+    collect_rows,
+    has_more_than_numbers,
+)
 
 _Stored = TypeVar("_Stored", bound=Table)
 # Fewer rows say too little about a spread.
@@ -39,7 +46,7 @@ def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
                 estimator.feature_names_in_ = np.array(table.names, dtype=object)
             _check_enough(table)
             return table
-    values = _read_training(estimator, X)
+    values = _read_training(estimator, collect_rows(X))
     names = getattr(estimator, "feature_names_in_", None)
     names = None if names is None else tuple(str(name) for name in names)
     empty = _find_empty(values) if _takes_gaps(estimator) else None
@@ -142,7 +149,7 @@ def _get_reader(estimator: Any) -> FrameReader | None:
 
 def _read_rows(estimator: Any, X: Any) -> FloatArray:
     """Return new rows in memory, read as the training rows were."""
-    reader = _get_reader(estimator)
+    X, reader = collect_rows(X), _get_reader(estimator)
     if reader is None:
         plain: FloatArray = validate_data(
             estimator, X, reset=False, dtype=_PRECISIONS, **_allow(estimator)

@@ -28,7 +28,6 @@ from eosparse.fitting.learning import (
     Learned,
     LearningOptions,
     LearningProblem,
-    finish_learning,
     learn,
     start_learning,
 )
@@ -45,6 +44,8 @@ _MEMORISED = 1e-3
 _SMALLEST_SCALE = 1e-24
 # Keeps quotients finite if all targets are equal.
 _TINY = 1e-290
+# Rounds in which the scale settles, and the part of it by which it may still change.
+_MOST_ROUNDS, _SETTLED = 100, 1e-6
 # Part of a Gaussian that lies beyond the residuals that count as outlying.
 _TAILS = 0.01
 
@@ -91,7 +92,7 @@ class TargetProblem(LearningProblem[FittedRegressor]):
         return NumberedRows(np.arange(len(self.prior)), self.prior)
 
     @property
-    def groups(self) -> IntArray:
+    def strata(self) -> IntArray:
         """There are no classes: one group."""
         return np.zeros(len(self.prior), dtype=np.intp)
 
@@ -181,7 +182,7 @@ def learn_targets(
         # The unweighted regressor is the answer, even if a robust start has the lower objective.
         result = learn(problem, plain, folds, alpha, **passes)
     weights = problem.weigh(result.theta.errors, alpha)
-    return finish_learning(problem, result, folds, alpha, weights)
+    return Learned(problem, plain, weights, alpha, result, folds)
 
 
 def _choose_alpha() -> float:
@@ -206,11 +207,25 @@ def estimate_scale(problem: TargetProblem, learned: Learned[FittedRegressor]) ->
     >>> round(estimate_scale(problem, learn_targets(problem, options, starts=())), 3)
     0.548
     """
-    scale = learned.last.scale
+    scale = _settle_scale(problem, learned) if learned.is_out_of_fold else learned.last.scale
     if problem.loss != "squared":
         return scale
     kept = 1 - 1 / (1.0 + learned.alpha) or learned.alpha  # 1 + α may round to 1
     return float(np.sqrt(scale / kept))
+
+
+def _settle_scale(problem: TargetProblem, learned: Learned[FittedRegressor]) -> float:
+    """Return the scale that suits the last predictions of held-out rows, without another fit.
+
+    Two passes over held-out rows leave a scale that still depends on the start.
+    """
+    fitted = learned.last
+    for _ in range(_MOST_ROUNDS):
+        weights = problem.weigh(fitted.errors, learned.alpha)
+        before, fitted = fitted, problem.judge(None, (fitted.predictions,), weights)
+        if abs(fitted.scale - before.scale) <= _SETTLED * before.scale:
+            break
+    return fitted.scale
 
 
 def estimate_outlier_share(problem: TargetProblem, predictions: FloatArray, scale: float) -> float:

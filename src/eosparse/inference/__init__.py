@@ -8,11 +8,13 @@ from eosparse.inference.groups_apart import Group, find_groups_apart
 from eosparse.inference.label_noise import (
     LabelExplanation,
     LabelNoise,
+    blur_explanation,
     estimate_label_noise,
     explain_labels,
     flag_wrong_labels,
     make_monotone,
 )
+from eosparse.inference.label_promise import promise_labels, promise_targets
 from eosparse.inference.law import Law
 from eosparse.inference.mixture_law import MixtureLaw
 from eosparse.inference.promise import Promise, TailCheck
@@ -38,6 +40,7 @@ __all__ = [
     "SelfPull",
     "TailCheck",
     "UpperNormal",
+    "blur_explanation",
     "compute_auc",
     "compute_mean_auc",
     "count_beyond",
@@ -48,4 +51,6 @@ __all__ = [
     "find_groups_apart",
     "flag_wrong_labels",
     "make_monotone",
+    "promise_labels",
+    "promise_targets",
 ]

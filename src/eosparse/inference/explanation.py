@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,8 @@ class Explanation:
         Signed, standardised deviations, without what the other columns explain.
     feature_names : tuple of str
         Names of the columns.
+    index : pandas Index, optional
+        What identifies the rows, if they came from a pandas DataFrame.
 
     Examples
     --------
@@ -35,6 +37,7 @@ class Explanation:
 
     deviations: FloatArray
     feature_names: tuple[str, ...]
+    index: Any = None
 
     @property
     def contributions(self) -> FloatArray:
@@ -56,11 +59,14 @@ class Explanation:
         return [(self.feature_names[i], float(shares[i])) for i in order]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the contributions as a pandas DataFrame (needs the extra ``eosparse[frames]``)."""
+        """Return the contributions as a pandas DataFrame (needs the extra ``eosparse[frames]``).
+
+        It has the index of the DataFrame that was explained.
+        """
         try:
             import pandas as pd
         except ImportError as error:
             raise ImportError(
                 "to_frame() needs pandas: pip install 'eosparse[frames]', or use .contributions."
             ) from error
-        return pd.DataFrame(self.contributions, columns=list(self.feature_names))
+        return pd.DataFrame(self.contributions, self.index, list(self.feature_names))

@@ -25,16 +25,21 @@ _SMALLEST_CONTRAST = 0.05
 # Pseudo-rows that pull the noise of a class towards the mean: they matter for classes with a few
 # rows only.
 _PSEUDO_ROWS = 5.0
+# The same in an explanation, for each class beyond two: with many classes, some overlap more than
+# others, which looks like mistakes between them.
+_PSEUDO_ROWS_PER_CLASS = 20.0
 # `explain_labels` first assumes this much noise. It must be positive: no noise stays no noise.
 _FIRST_RATE = 0.05
 # One probability of zero must not rule out a class, whatever the sharpness.
 _SMALLEST_PROBABILITY = 1e-9
 # Range of the logarithm of the sharpness: from 1/20, almost all overlap, to 12, almost none.
 _SHARPNESS_RANGE = (-3.0, 2.5)
-# `explain_labels` stops when no chance in the noise matrix changes by more than this, which is far
-# below its standard error, or after this many rounds.
-_SETTLED = 1e-6
-_MOST_ROUNDS = 60
+# The logarithm of the first sharpness need not be known better than this.
+_FIRST_PRECISION = 0.1
+# `explain_labels` stops when no chance in the noise matrix, and no logarithm of the sharpness,
+# changes by more than this, which is far below their standard errors, or after this many rounds.
+_SETTLED = 1e-3
+_MOST_ROUNDS = 300
 # Keeps logarithms and quotients finite.
 _TINY = 1e-300
 
@@ -54,6 +59,8 @@ class LabelNoise:
     overlap : float
         Error rate of the learner on the half of the rows it is less sure of, corrected for the
         noise, minus its standard error.
+    largest_overlap : float
+        The same plus its standard error.
 
     Examples
     --------
@@ -66,6 +73,7 @@ class LabelNoise:
     class_rates: FloatArray
     matrix: FloatArray
     overlap: float
+    largest_overlap: float = 1.0
 
     @property
     def gap(self) -> float:
@@ -123,14 +131,18 @@ def estimate_label_noise(
     is_sure = _mark_surer_half(probabilities.max(axis=1), predicted, prior)
     rate, error = _measure_share(is_wrong, prior * is_sure)
     rest, rest_error = _measure_share(is_wrong, prior * ~is_sure)
-    excess = max(rest - rate - np.hypot(error, rest_error), 0.0)
+    excess, deviation = rest - rate, float(np.hypot(error, rest_error))
     scale = max(1 - rate * n_classes / (n_classes - 1), _SMALLEST_CONTRAST)
     rates = [
         _measure_share(is_wrong, prior * (is_sure & (classes == label)), otherwise=rate)[0]
         for label in range(n_classes)
     ]
     matrix = _estimate_noise_matrix(predicted, classes, prior * is_sure, rate, n_classes)
-    return LabelNoise(rate, np.array(rates), matrix, min(excess / scale, 1.0))
+    least, most = (
+        float(np.clip(limit / scale, 0.0, 1.0))
+        for limit in (excess - deviation, excess + deviation)
+    )
+    return LabelNoise(rate, np.array(rates), matrix, least, most)
 
 
 def _mark_surer_half(confidence: FloatArray, predicted: IntArray, prior: FloatArray) -> BoolArray:
@@ -232,28 +244,77 @@ def explain_labels(
     return min(fits, key=lambda explanation: explanation.misfit)
 
 
-def _fit_explanation(logs: FloatArray, classes: IntArray, matrix: FloatArray) -> LabelExplanation:
-    """Alternate between the best sharpness and the best noise."""
-    rows = np.arange(len(classes))
+def blur_explanation(
+    probabilities: FloatArray, classes: IntArray, explained: LabelExplanation, factor: float
+) -> LabelExplanation:
+    """Explain the labels by more overlap: the sharpness is a part of the best one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sure = np.tile([0.99, 0.01], (100, 1))
+    >>> labels = np.zeros(100, dtype=int)
+    >>> labels[7] = 1
+    >>> explained = explain_labels(sure, labels)
+    >>> blurred = blur_explanation(sure, labels, explained, 0.5)
+    >>> bool(blurred.chances[7] < explained.chances[7])
+    True
+    """
+    place = float(np.log(factor * explained.sharpness))
+    logs = np.log(np.clip(probabilities, _SMALLEST_PROBABILITY, 1.0))
+    return _fit_explanation(logs, classes, explained.matrix, (place, place))
+
+
+def _fit_explanation(
+    logs: FloatArray,
+    classes: IntArray,
+    matrix: FloatArray,
+    limits: tuple[float, float] = _SHARPNESS_RANGE,
+) -> LabelExplanation:
+    """Alternate between the class of each row, and the sharpness and noise that suit these.
+
+    The sharpness is found by Newton's steps within limits, given in logarithms.
+    """
+    rows, logs = np.arange(len(classes)), logs - logs.max(axis=1, keepdims=True)
+    place = _find_first_sharpness(logs, classes, matrix, limits)
     for _ in range(_MOST_ROUNDS):
-
-        def misfit(log_sharpness: float, matrix: FloatArray = matrix) -> float:
-            joint = _sharpen(logs, float(np.exp(log_sharpness))) * matrix[:, classes].T
-            return -float(np.log(np.maximum(joint.sum(axis=1), _TINY)).sum())
-
-        found = minimize_scalar(misfit, bounds=_SHARPNESS_RANGE, method="bounded")
-        joint = _sharpen(logs, float(np.exp(found.x))) * matrix[:, classes].T
-        shares = joint / np.maximum(joint.sum(axis=1, keepdims=True), _TINY)
+        sharpness = float(np.exp(place))
+        clean = _sharpen(logs, sharpness)
+        joint = clean * matrix[:, classes].T
+        likelihoods = np.maximum(joint.sum(axis=1), _TINY)
+        shares = joint / likelihoods[:, None]
+        means = (clean * logs).sum(axis=1)
+        slope = float((shares * logs).sum() - means.sum())
+        curvature = float((clean * logs**2).sum() - means @ means)
+        step = slope / max(sharpness * curvature, _TINY)
         before, matrix = matrix, _estimate_noise_of_shares(shares, classes)
-        if np.abs(matrix - before).max() < _SETTLED:
+        last, place = place, float(np.clip(place + np.clip(step, -1.0, 1.0), *limits))
+        if max(float(np.abs(matrix - before).max()), abs(place - last)) < _SETTLED:
             break
     chances: FloatArray = np.clip(1.0 - shares[rows, classes], 0.0, 1.0)
-    return LabelExplanation(float(np.exp(found.x)), matrix, chances, float(found.fun))
+    return LabelExplanation(sharpness, matrix, chances, -float(np.log(likelihoods).sum()))
+
+
+def _find_first_sharpness(
+    logs: FloatArray, classes: IntArray, matrix: FloatArray, limits: tuple[float, float]
+) -> float:
+    """Return the logarithm of the sharpness that suits the first noise."""
+    if limits[0] == limits[1]:
+        return limits[0]
+
+    def misfit(place: float) -> float:
+        joint = _sharpen(logs, float(np.exp(place))) * matrix[:, classes].T
+        return -float(np.log(np.maximum(joint.sum(axis=1), _TINY)).sum())
+
+    found = minimize_scalar(
+        misfit, bounds=limits, method="bounded", options={"xatol": _FIRST_PRECISION}
+    )
+    return float(found.x)
 
 
 def _sharpen(logs: FloatArray, sharpness: float) -> FloatArray:
-    scaled = sharpness * (logs - logs.max(axis=1, keepdims=True))
-    powers = np.exp(scaled)
+    """Return probabilities to a power; the largest logarithm of each row is zero."""
+    powers = np.exp(sharpness * logs)
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
@@ -262,7 +323,8 @@ def _estimate_noise_of_shares(shares: FloatArray, classes: IntArray) -> FloatArr
     n_classes = shares.shape[1]
     rate = 1.0 - float(shares[np.arange(len(classes)), classes].mean())
     counts = np.stack([np.bincount(classes, shares[:, k], n_classes) for k in range(n_classes)])
-    filled = counts + _PSEUDO_ROWS * _make_even_noise(rate, n_classes)
+    pseudo = _PSEUDO_ROWS + _PSEUDO_ROWS_PER_CLASS * (n_classes - 2)
+    filled = counts + pseudo * _make_even_noise(rate, n_classes)
     matrix: FloatArray = filled / filled.sum(axis=1, keepdims=True)
     return matrix
 

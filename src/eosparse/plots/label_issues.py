@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from eosparse.core import IntArray
-from eosparse.estimators import EOSClassifier, LabelIssues
+from eosparse.estimators import LabelIssues
 from eosparse.plots._matplotlib import format_name, make_axes
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ class LabelIssueMatrixDisplay:
         -------
         LabelIssueMatrixDisplay
         """
-        if not isinstance(issues.model, EOSClassifier):
+        if issues.is_regression:
             raise ValueError("the matrix needs class labels, but this is a regression target.")
-        classes = issues.model.classes_
+        classes = issues.classes
         is_issue = np.asarray(issues.table["is_issue"], dtype=np.bool_)
         given = np.searchsorted(classes, np.asarray(issues.table["given"])[is_issue])
         suggested = np.searchsorted(classes, np.asarray(issues.table["suggested"])[is_issue])

@@ -36,6 +36,9 @@ _MAX_LISTED = 2000
 _MAX_CELL_LENGTH = 80
 # Of wider tables, only the columns that are not plain numbers or explain a row are listed.
 _MAX_COLUMNS = 200
+# Pairs of given and suggested class that are listed.
+_MOST_PAIRS = 20
+_LEARNERS = {"linear": "a linear model", "boosted": "a model of boosted trees"}
 # Columns in which the middle of a group is shown.
 _MOST_CENTRES = 8
 _USED_AS = {
@@ -102,7 +105,11 @@ def write_label_report(
 ) -> None:
     """Write the report of a label audit; parameters as for `write_detection_report`."""
     title = f"Wrong labels in {summary.table.name}"
-    context = {"quality_text": format_quality(summary.quality)}
+    context = {
+        "quality_text": format_quality(summary.quality),
+        "learner": _LEARNERS.get(summary.model.learner, "a model"),
+        "most_pairs": _MOST_PAIRS,
+    }
     write_text(path, _render("labels.html.j2", title, summary, frame, embed, {}, context))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from eosparse.tables.columns import PLAIN_NUMBERS, Column, Role
 from eosparse.tables.reasons import format_reasons
 from eosparse.tables.summary import (
+    ConfusedPair,
     DetectionSummary,
     GroupSummary,
     LabelSummary,
@@ -60,10 +61,15 @@ def _format_label_headline(summary: LabelSummary) -> str:
     labels = f"{table.n_used:,} labels in column {summary.target} of {table.name}"
     if count == 0:
         return f"None of the {labels} is probably wrong."
-    are = "is" if count == 1 else "are"
+    are, model = "is" if count == 1 else "are", summary.model
+    if not model.promise:
+        return (
+            f"{count:,} of {labels} {are} doubtful ({count / table.n_used:.2%}); ranked. No error "
+            f"rate can be promised because {model.promise_reason}."
+        )
     return (
         f"{count:,} of {labels} {are} probably wrong ({count / table.n_used:.2%}). About "
-        f"{summary.model.fdr:.0%} of these may be correct after all."
+        f"{model.fdr:.0%} of these may be correct after all."
     )
 
 
@@ -77,7 +83,8 @@ def _format_false_alarms(fdr: float, count: int) -> str:
 def format_details(summary: Summary) -> list[str]:
     """Return sentences on the model and on the columns."""
     if isinstance(summary, LabelSummary):
-        lines = [_format_noise_rates(summary.noise_rates), format_quality(summary.quality)]
+        lines = [_format_noise_rates(summary.noise_rates), *_format_pairs(summary.pairs)]
+        lines.append(format_quality(summary.quality))
         use_of_categories = "Used as categories"
     else:
         options = name_kinds_options(summary.model)
@@ -100,6 +107,8 @@ def format_details(summary: Summary) -> list[str]:
     return lines + [f"{name}: {_format_columns(group)}." for name, group in groups.items() if group]
 
 
+# Pairs of classes in a line of text.
+_MOST_PAIRS = 5
 # Numbers that are not used as such.
 _FEW_VALUES = ("levels", "heap")
 
@@ -164,6 +173,15 @@ def _format_noise_rates(rates: dict[str, float]) -> str:
     shown = ", ".join(f"{name} {rate:.1%}" for name, rate in list(rates.items())[:8])
     more = f", and {len(rates) - 8} more classes" if len(rates) > 8 else ""
     return f"Estimated share of wrong labels by class: {shown}{more}."
+
+
+def _format_pairs(pairs: Sequence[ConfusedPair]) -> list[str]:
+    """Return the most frequent pairs of given and suggested class, if there are several."""
+    if len(pairs) < 2:
+        return []
+    shown = [f"{p.given} instead of {p.suggested} {p.count:,}" for p in pairs[:_MOST_PAIRS]]
+    more = f", and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
+    return [f"Given and suggested: {', '.join(shown)}{more}."]
 
 
 def format_p_value(p: float) -> str:

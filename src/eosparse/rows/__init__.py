@@ -12,7 +12,7 @@ from eosparse.rows.coordinates import (
     span_rows,
 )
 from eosparse.rows.files import FileRows, open_rows
-from eosparse.rows.frames import FrameReader, is_frame
+from eosparse.rows.frames import FrameReader, collect_rows, find_index, is_frame
 from eosparse.rows.frames import accepts as has_more_than_numbers
 from eosparse.rows.kinds import ColumnKind, Kind, check_kinds, recognise_kinds
 from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
@@ -53,8 +53,10 @@ __all__ = [
     "check_kinds",
     "check_rows_differ",
     "choose_coordinates",
+    "collect_rows",
     "count_copies",
     "find_heap",
+    "find_index",
     "find_ranges",
     "fit_margins",
     "fit_threads",

@@ -195,6 +195,16 @@ class FileRows(Table):
 
         return write_parquet(self, output, evaluate, keys, overwrite=overwrite)
 
+    def write_lines(
+        self,
+        output: str | Path,
+        find: Callable[[FloatArray], dict[str, Any]],
+        *,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the lines that are found in every block of rows to a Parquet file."""
+        return write_parquet(self, output, find, overwrite=overwrite)
+
     def to_column(self, dtype: Any) -> Any:
         """Return rows of one number each as one array: eight bytes per row in memory."""
         parts = self.map_batches(lambda _, numbers: numbers.astype(dtype, copy=False))
@@ -283,14 +293,15 @@ class FileRows(Table):
 def write_parquet(
     rows: FileRows,
     output: str | Path,
-    function: Callable[[FloatArray], dict[str, FloatArray]],
+    function: Callable[[FloatArray], dict[str, Any]],
     keys: Sequence[str] = (),
     *,
     overwrite: bool = False,
 ) -> Path:
-    """Write columns computed from every row to a Parquet file, next to its keys or row number.
+    """Write what is computed from rows to a Parquet file, next to their keys or numbers.
 
-    The file is written completely or not at all.
+    A line per row; or any number of lines, if these name their row in the block as "row". The file
+    is written completely or not at all.
     """
     output = Path(output)
     if output.exists() and not overwrite:
@@ -305,14 +316,13 @@ def write_parquet(
 
     def one(batch: Batch, values: FloatArray) -> Any:
         own = {key: batch.records.column(key).cast(schema.field(key).type) for key in keys}
-        return own, function(values)
+        return own, function(values), len(values)
 
     with replace_when_complete(output) as partial:
         writer, seen = None, 0
         try:
-            for own, made in rows.map_batches(one, keys):
-                size = len(next(iter(made.values())))
-                numbers = {} if keys else {"row": np.arange(seen, seen + size)}
+            for own, made, size in rows.map_batches(one, keys):
+                numbers = {} if keys else {"row": seen + made.pop("row", np.arange(size))}
                 table = pa.table({**own, **numbers, **made})
                 writer = writer or pa.parquet.ParquetWriter(partial, table.schema)
                 writer.write_table(table)

@@ -10,6 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+class TableError(ValueError):
+    """A table that cannot be used; the message says why and what to do.
+
+    Examples
+    --------
+    >>> from eosparse.tables import TableError, read_table
+    >>> try:
+    ...     read_table("nowhere.csv")
+    ... except TableError as error:
+    ...     print(error)
+    File not found: nowhere.csv.
+    """
+
+
 class UnknownFormatError(ValueError):
     """A file extension that stands for no known format."""
 
@@ -28,25 +42,29 @@ class Format:
         What separates cells by default; None unless the format is text.
     arrow_name : str or None
         The name by which pyarrow datasets stream it; None if they cannot.
+    is_compressible : bool
+        Whether a compressed file has a further extension; others are compressed inside.
     """
 
     name: str
     extensions: tuple[str, ...]
     separator: str | None = None
     arrow_name: str | None = None
+    is_compressible: bool = False
 
 
-CSV = Format("CSV", (".csv", ".txt"), separator=",", arrow_name="csv")
-TSV = Format("TSV", (".tsv", ".tab"), separator="\t", arrow_name="csv")
+CSV = Format("CSV", (".csv", ".txt"), ",", "csv", is_compressible=True)
+TSV = Format("TSV", (".tsv", ".tab"), "\t", "csv", is_compressible=True)
 PARQUET = Format("Parquet", (".parquet", ".pq"), arrow_name="parquet")
 ARROW = Format("Arrow", (".arrow", ".feather", ".ipc"), arrow_name="arrow")
+JSON_LINES = Format("JSON lines", (".jsonl", ".ndjson"), is_compressible=True)
 XLSX = Format("XLSX", (".xlsx",))
-FORMATS = (CSV, TSV, PARQUET, ARROW, XLSX)
+FORMATS = (CSV, TSV, PARQUET, ARROW, JSON_LINES, XLSX)
 
-# Extensions that may follow the one of a text format, and what pandas calls them.
-COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
+# Extensions that may follow the one of a text format, and the names of these compressions.
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 # Those that pyarrow datasets can read.
-_STREAMED_COMPRESSIONS = (".gz", ".bz2")
+_STREAMED_COMPRESSIONS = (".gz", ".bz2", ".zst")
 
 
 def find_format(path: str | Path, *, streamed: bool = False) -> Format:
@@ -75,10 +93,18 @@ def find_format(path: str | Path, *, streamed: bool = False) -> Format:
     """
     known = [f for f in FORMATS if f.arrow_name is not None or not streamed]
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    if suffixes and suffixes[-1] in (_STREAMED_COMPRESSIONS if streamed else COMPRESSIONS):
+    is_compressed = suffixes[-1:] and suffixes[-1] in (
+        _STREAMED_COMPRESSIONS if streamed else COMPRESSIONS
+    )
+    if is_compressed:
         suffixes.pop()
     for candidate in known:
         if suffixes and suffixes[-1] in candidate.extensions:
+            if is_compressed and not candidate.is_compressible:
+                raise UnknownFormatError(
+                    f"{path}: {candidate.name} files are compressed inside. Use a name that ends "
+                    f"with {suffixes[-1]}."
+                )
             return candidate
     extensions = ", ".join(extension for f in known for extension in f.extensions)
     raise UnknownFormatError(f"{path}: unrecognised file extension. Use one of {extensions}.")

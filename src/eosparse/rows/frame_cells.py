@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 from enum import StrEnum
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -86,7 +87,7 @@ def _find_objects(series: Series) -> Cells:
 # In this order: a bool is an int.
 _PARENTS: dict[Cells, tuple[type, ...]] = {
     Cells.TRUTHS: (bool, np.bool_),
-    Cells.NUMBERS: (Real,),
+    Cells.NUMBERS: (Real, Decimal),
     Cells.TIMES: (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64),
     Cells.TEXT: (str,),
 }

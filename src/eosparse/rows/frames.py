@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     Frame = nw.DataFrame[Any]
 
 _FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")}
+# Frames that are queries: they have rows once they are collected.
+_QUERIES = {
+    ("polars", "LazyFrame"),
+    ("duckdb", "DuckDBPyRelation"),
+    ("_duckdb", "DuckDBPyRelation"),
+}
 # Types as pandas, polars and pyarrow write them; looked at before narwhals is needed.
 _PLAIN = re.compile(r"(u?int|float)\d+|float|double|half_?float", re.I)
 # Text with more levels than this says little about the rows of each.
@@ -204,9 +210,39 @@ def is_frame(X: Any) -> bool:
     >>> is_frame(pd.DataFrame({"age": [31]})), is_frame([[31]])
     (True, False)
     """
-    return any(
-        (kind.__module__.split(".")[0], kind.__name__) in _FRAMES for kind in type(X).__mro__
-    )
+    return _is_one_of(X, _FRAMES)
+
+
+def collect_rows(X: Any) -> Any:
+    """Return the rows of a polars LazyFrame or a DuckDB relation; anything else as it is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> collect_rows(pl.LazyFrame({"age": [31]})).shape, collect_rows([[31]])
+    ((1, 1), [[31]])
+    """
+    if not _is_one_of(X, _QUERIES):
+        return X
+    return _import_narwhals().from_native(X).collect().to_native()
+
+
+def find_index(X: Any) -> Any:
+    """Return the index of a pandas DataFrame; None for anything else.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> find_index(pd.DataFrame({"age": [31]}, index=["Anna"])).tolist(), find_index([[31]])
+    (['Anna'], None)
+    """
+    return X.index if _is_one_of(X, {("pandas", "DataFrame")}) else None
+
+
+def _is_one_of(X: Any, names: set[tuple[str, str]]) -> bool:
+    """Whether X is of a type with one of the names; imports nothing."""
+    kinds = type(X).__mro__
+    return any((kind.__module__.split(".")[0], kind.__name__) in names for kind in kinds)
 
 
 def accepts(X: Any) -> bool:
@@ -228,15 +264,22 @@ def accepts(X: Any) -> bool:
     return any(find_cells(table[name]) is not Cells.NUMBERS for name in table.columns)
 
 
+def find_text_columns(frame: Any) -> list[str]:
+    """Return the names of the columns of text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> find_text_columns(pd.DataFrame({"age": [31], "sex": ["f"]}))
+    ['sex']
+    """
+    table = _open_frame(frame)
+    return [name for name in table.columns if find_cells(table[name]) is Cells.TEXT]
+
+
 def _open_frame(frame: Any) -> Frame:
     """Return a frame behind the interface that all libraries share."""
-    try:
-        import narwhals.stable.v2 as nw
-    except ImportError as error:
-        raise ImportError(
-            "narwhals, which reads text, booleans and dates of data frames, is missing: "
-            "pip install 'eosparse[frames]'"
-        ) from error
+    nw = _import_narwhals()
     if not is_frame(frame):
         raise TypeError(
             f"X is a {type(frame).__name__}, but the model was fitted to a data frame with more "
@@ -244,7 +287,19 @@ def _open_frame(frame: Any) -> Frame:
         )
     if hasattr(frame, "rename") and not all(isinstance(name, str) for name in frame.columns):
         frame = frame.rename(columns=str)  # only pandas allows other names
-    return nw.from_native(frame, eager_only=True)
+    opened: Frame = nw.from_native(frame, eager_only=True)
+    return opened
+
+
+def _import_narwhals() -> Any:
+    try:
+        import narwhals.stable.v2 as nw
+    except ImportError as error:
+        raise ImportError(
+            "narwhals, which reads text, booleans and dates of data frames, is missing: "
+            "pip install 'eosparse[frames]'"
+        ) from error
+    return nw
 
 
 def _check_type(name: str, cells: Cells, given: Kind | None) -> None:

@@ -142,11 +142,13 @@ def _find_least_width(column: FloatArray, mass: FloatArray, different: FloatArra
 
     Where many rows share one value, the others tell how far apart values are.
     """
-    middle = float(weighted_quantiles(column, mass, (0.5,))[0])
-    others = column != middle
-    apart = np.abs(column[others] - middle)
-    typical = float(weighted_quantiles(apart, mass[others], (0.5,))[0])
-    return max(typical, _LEAST_STEPS * float(np.diff(different).min()))
+    widths = [_LEAST_STEPS * float(np.diff(different).min())]
+    for sign in (1.0, -1.0):  # an even number of rows has two medians
+        middle = sign * float(weighted_quantiles(sign * column, mass, (0.5,))[0])
+        others = column != middle
+        apart = np.abs(column[others] - middle)
+        widths.append(float(weighted_quantiles(apart, mass[others], (0.5,))[0]))
+    return max(widths)
 
 
 def _extend(

@@ -136,3 +136,16 @@ class Table(ABC):
             "write_scores() streams rows from disk; use score_samples() and p_values() for rows in "
             "memory or on a cluster."
         )
+
+    def write_lines(
+        self,
+        output: str | Path,  # noqa: ARG002  # for subclasses
+        find: Callable[[FloatArray], dict[str, Any]],  # noqa: ARG002  # for subclasses
+        *,
+        overwrite: bool = False,  # noqa: ARG002  # for subclasses
+    ) -> Path:
+        """Write the lines that are found in every block of rows to a file."""
+        raise TypeError(
+            "write_wrong() streams rows from disk; use list_wrong() for rows in memory, or collect "
+            "the rows of interest."
+        )

@@ -141,32 +141,32 @@ class CellAudit:
                 return self.source.frame[column.name].to_numpy()
         return None
 
-    def repair(self) -> pd.DataFrame:
-        """Return a copy of the table with what is expected in wrong cells, and in gaps if asked."""
-        repaired = self.source.frame.copy()
+    def list_repairs(self) -> dict[str, dict[int, Any]]:
+        """Return what is expected in wrong cells, and in gaps if asked, by column and row."""
         fixed = self.estimator.repair(self.cells.frame)
         rows = np.flatnonzero(self.cells.is_kept)
+        repairs: dict[str, dict[int, Any]] = {}
         for name in self.cells.names:
             before, after = self.cells.frame[name], fixed[name]
             is_new = ((before != after) & ~(before.isna() & after.isna())).to_numpy()
-            if not is_new.any():
-                continue
-            values = after[is_new]
-            if values.dtype.kind == "f":
-                values = values.round(count_decimals(before))
-            repaired[name] = _put(repaired[name], rows[is_new], values)
-        return repaired
+            if is_new.any():
+                values = _suit(after[is_new].tolist(), before, self.source.frame[name].dtype)
+                repairs[name] = dict(zip(rows[is_new].tolist(), values, strict=True))
+        return repairs
 
 
-def _put(column: pd.Series[Any], rows: Any, values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column with new values in some rows; whole numbers stay whole."""
-    if column.dtype.kind in "iu":
-        values = values.astype(column.dtype)
-    elif column.dtype.kind == "O" or str(column.dtype) in ("category", "str", "string"):
-        column = column.astype(object)
-    column = column.copy()
-    column.iloc[rows] = values.astype(object) if column.dtype.kind == "O" else values.to_numpy()
-    return column
+def _suit(values: list[Any], column: pd.Series[Any], stored: Any) -> list[Any]:
+    """Return values as the column of the file holds them: as finely, and of its type."""
+    from pandas.api import types
+
+    if types.is_bool_dtype(stored):
+        return [bool(float(value)) for value in values]
+    if types.is_numeric_dtype(stored):
+        values = [float(value) for value in values]  # a code may have been a category
+    if not all(isinstance(value, float) for value in values):
+        return values
+    decimals = count_decimals(column.astype("float64"))
+    return [round(value, decimals) if decimals else round(value) for value in values]
 
 
 def count_decimals(column: Any) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from eosparse.core import BoolArray, FloatArray
 from eosparse.rows import Kind, check_kinds
+from eosparse.rows.number_text import find_notation
 from eosparse.tables.dates import COMPACT, find_date_format, parse_dates
 from eosparse.tables.reading import TableError
 
@@ -88,6 +89,15 @@ _ID_NAME = re.compile(r"(?i:(^|[_\W])(id|uuid|guid))$|(?<=[a-z])I[dD]$")
 _COUNTER_NAME = re.compile(r"(^|[_\W])(key|index|row|nr|no|number)$|^unnamed: 0$", re.I)
 _CODE_NAME = re.compile(r"(^|[_\W])(zip|zip_?code|post(al)?_?code|plz|phone|fax|ssn)$", re.I)
 PLAIN_NUMBERS = "numbers"
+# Different cells that the notation of a column is recognised from.
+_N_CELLS = 1000
+# Counted numbers from here on number rows; smaller ones may be measured.
+_LARGE_COUNT = 1000
+# What `--output` of an earlier run added.
+_EARLIER = frozenset(
+    f"eos_{name}"
+    for name in ("weight", "p_value", "is_outlier", "reason", "p_wrong", "suggested", "score")
+)
 _CHOSEN_BY_USER = "identifies the rows"
 _NAMED_LIKE_ID = "whole numbers, named like an identifier"
 
@@ -164,6 +174,8 @@ def recognise_columns(
             column = Column(name, Role.IDENTIFIER, _CHOSEN_BY_USER)
         elif name in ignore or (only and name not in only):
             column = Column(name, Role.IGNORED, "ignored" if name in ignore else "not selected")
+        elif name in _EARLIER and name not in only:
+            column = Column(name, Role.IGNORED, "written by an earlier run")
         else:
             column = _recognise_column(values, name, is_selected=name in only)
         columns.append(replace(column, n_missing=column.n_missing + n_missing))
@@ -230,10 +242,14 @@ def _recognise_numbers(numbers: FloatArray, name: str, *, is_selected: bool) -> 
 
 
 def _are_row_numbers(whole: FloatArray, name: str) -> bool:
-    """Whether whole numbers identify rows: all distinct, and named so or evenly spaced."""
-    steps = np.diff(whole)
+    """Whether whole numbers identify rows: all distinct and named so, or counted.
+
+    Rows are counted from 0 or 1, or in numbers as large as those of orders and years. Heights of 58
+    to 72 in order are measured.
+    """
     is_named_so = _ID_NAME.search(name) or _COUNTER_NAME.search(name)
-    if len(whole) < 3 or not (is_named_so or (steps == steps[0]).all()):
+    is_counted = (np.diff(whole) == 1).all() and (whole[0] in (0, 1) or whole[0] >= _LARGE_COUNT)
+    if len(whole) < 3 or not (is_named_so or is_counted):
         return False
     return len(np.unique(whole)) == len(whole)
 
@@ -285,8 +301,8 @@ def _recognise_text(text: pd.Series[str], n_cells: int, *, is_selected: bool) ->
         is_selected and n_distinct <= 2 * _MAX_CATEGORIES
     ):
         return Role.CATEGORY, f"{n_distinct} categories"
-    # Identifiers are short, have at most two words, and hardly repeat.
-    is_short = text.str.len().median() <= 40 and not text.str.contains(r"\s\S+\s", regex=True).any()
+    # Identifiers are short, such as names of three words, and hardly repeat.
+    is_short = text.str.len().median() <= 40 and text.str.count(r"\S+").median() <= 3
     if is_short and n_distinct > 0.9 * n_cells:
         return Role.IDENTIFIER, "a different text in each row"
     return Role.TEXT, f"free text, {n_distinct} distinct values"
@@ -366,7 +382,7 @@ def _read_numbers(cells: pd.Series[Any]) -> FloatArray:
 
 
 def parse_numbers(text: pd.Series[str]) -> pd.Series[float]:
-    """Parse numbers; other text becomes NaN. Commas are decimal marks or separate thousands.
+    """Parse numbers, however the column writes them; other text becomes NaN.
 
     Examples
     --------
@@ -379,17 +395,15 @@ def parse_numbers(text: pd.Series[str]) -> pd.Series[float]:
     import pandas as pd
 
     text = text.astype(object).where(text.notna(), "").astype(str).str.strip()
-    text = text.str.replace("\u2212", "-", regex=False)
     numbers = pd.to_numeric(text, errors="coerce").astype("float64")
-    with_comma = text[numbers.isna() & text.str.contains(",", regex=False)]
-    if with_comma.empty:
+    rest = text[numbers.isna() & (text != "")].unique()
+    notation = find_notation(rest[:_N_CELLS], share=0.0) if len(rest) else None
+    if notation is None:
         return numbers
-    if with_comma.str.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?").all():
-        plain = with_comma.str.replace(",", "", regex=False)
-    else:
-        plain = with_comma.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
-    numbers[with_comma.index] = pd.to_numeric(plain, errors="coerce")
-    return numbers
+    # Of numbers such as "1.643" the others tell what they mean.
+    different = text[text != ""].unique()
+    notation = find_notation(different[:_N_CELLS], notation.decimal, share=0.0) or notation
+    return text.map({cell: notation.parse(cell) for cell in different}).astype("float64")
 
 
 def _are_dates(text: pd.Series[str]) -> bool:

@@ -301,14 +301,15 @@ def _describe_usual_dates(cells: pd.Series[Any]) -> str:
 
 
 def append_scores(scored: ScoredTable, summary: DetectionSummary) -> pd.DataFrame:
-    """Return all rows of the table with their scores; rows that were left out have none."""
-    frame, is_kept = scored.source.frame.copy(), scored.cells.is_kept
+    """Return the columns to append to the table; rows that were left out have no scores."""
+    import pandas as pd
+
+    n_rows, is_kept = len(scored.source.frame), scored.cells.is_kept
+    columns: dict[str, Any] = {}
     for name, values in (("eos_weight", scored.weights), ("eos_p_value", scored.p_values)):
-        column = np.full(len(frame), np.nan)
-        column[is_kept] = values
-        frame[name] = column
-    is_outlier = np.zeros(len(frame), dtype=bool)
-    is_outlier[is_kept] = scored.is_outlier
-    frame["eos_is_outlier"] = is_outlier
-    frame["eos_reason"] = list_reasons(len(frame), summary.flagged)
-    return frame
+        columns[name] = np.full(n_rows, np.nan)
+        columns[name][is_kept] = values
+    columns["eos_is_outlier"] = np.zeros(n_rows, dtype=bool)
+    columns["eos_is_outlier"][is_kept] = scored.is_outlier
+    columns["eos_reason"] = list_reasons(n_rows, summary.flagged)
+    return pd.DataFrame(columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +18,7 @@ from eosparse.tables.numbers import Numbers, encode_table
 from eosparse.tables.reading import TableError, TableFile
 from eosparse.tables.reasons import Reason, choose_reasons, format_cell, list_reasons
 from eosparse.tables.summary import (
+    ConfusedPair,
     FlaggedLabel,
     LabelMatrix,
     LabelModelSummary,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from eosparse.estimators import LabelIssues
 
 Task = Literal["auto", "classification", "regression"]
+Learner = Literal["auto", "linear", "boosted"]
+_LEARNERS = {"linear": "a linear model", "boosted": "boosted trees"}
 # A matrix of more classes cannot be read.
 _MAX_CLASSES = 30
 
@@ -82,13 +86,10 @@ def audit_labels(
     *,
     missing: Missing = "error",
     task: Task = "auto",
+    learner: Learner = "auto",
     fdr: float = 0.1,
 ) -> LabelAudit:
-    """Check the labels of a table by cross-validated linear models on standardised columns."""
-    from sklearn.linear_model import LinearRegression, LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
+    """Check the labels of a table by a linear model or boosted trees."""
     from eosparse.estimators import find_label_issues
 
     has_label = source.frame[target].notna().to_numpy(copy=True)
@@ -107,14 +108,18 @@ def audit_labels(
     features = encode_table(labelled, columns, missing=missing, indicate=True)
     labels = _extract_labels(labelled[target], is_regression)[features.is_kept]
     has_label[has_label] = features.is_kept  # rows keep their numbers in the whole table
-    learner = LinearRegression() if is_regression else LogisticRegression(max_iter=1000)
-    pipeline = make_pipeline(StandardScaler(), learner)
+    found_task: Task = "regression" if is_regression else "classification"
+    issues = find_label_issues(features.values, labels, learner, task=found_task, fdr=fdr)
+    why = ", which predict" + "s" * (issues.learner == "linear") + " held-out labels better"
+    notes.append(
+        f"The labels are predicted by {_LEARNERS[issues.learner]}{why * (learner == 'auto')}."
+    )
     return LabelAudit(
         source,
         columns,
         replace(features, is_kept=has_label),
         labels,
-        find_label_issues(features.values, labels, pipeline, fdr=fdr),
+        issues,
         is_regression,
         fdr,
         tuple(notes),
@@ -139,11 +144,18 @@ def summarise_labels(audit: LabelAudit) -> LabelSummary:
         table=TableSummary(audit.source.name, len(frame), len(audit.labels)),
         columns=tuple(audit.columns),
         notes=(*audit.source.notes, *audit.features.notes, *audit.notes),
-        model=LabelModelSummary(audit.fdr, len(audit.features.names)),
+        model=LabelModelSummary(
+            audit.fdr,
+            len(audit.features.names),
+            audit.issues.learner,
+            bool(audit.issues.promise),
+            audit.issues.promise.reason,
+        ),
         noise_rates={str(name): float(rate) for name, rate in audit.issues.noise_rates.items()},
         n_flagged=len(flagged),
         flagged=_describe_flagged(audit),
         matrix=None if audit.is_regression else _count_by_class(flagged, audit.labels),
+        pairs=() if audit.is_regression else _count_pairs(flagged, audit.labels),
         quality=measure_quality(audit),
         usual=describe_usual_values(frame.iloc[audit.features.is_kept], audit.columns),
     )
@@ -172,50 +184,68 @@ def _describe_flagged(audit: LabelAudit) -> tuple[FlaggedLabel, ...]:
 def _find_reasons(
     audit: LabelAudit, flagged: pd.DataFrame, cells: pd.DataFrame
 ) -> list[tuple[Reason, ...]]:
-    """Find the columns that support the suggested labels, by the coefficients of the model."""
+    """Find the columns that support the suggested labels.
+
+    The support of a column is what the prediction loses if the column has its mean: with a linear
+    model, its coefficient times the deviation from the mean.
+    """
     if flagged.empty:
         return []
-    pipeline = audit.issues.model.estimator_
-    values = pipeline[:-1].transform(audit.features.values[flagged["row"].to_numpy(dtype=int)])
+    values = audit.features.values[flagged["row"].to_numpy(dtype=int)]
+    means = audit.features.values.mean(axis=0)
     sources = list(dict.fromkeys(audit.features.sources))
-    numbers = {source: n for n, source in enumerate(sources)}
-    source_of = np.array([numbers[source] for source in audit.features.sources])
-    reasons = []
-    for i, line in enumerate(flagged.itertuples()):
-        support = _find_direction(audit, pipeline[-1], line) * values[i]
-        parts = np.maximum(np.bincount(source_of, support, len(sources)), 0.0)
-        shares = parts / max(parts.sum(), 1e-300)
-        reasons.append(
-            tuple(
-                Reason(sources[n], format_cell(cells[sources[n]].iat[i]), float(shares[n]))
-                for n in choose_reasons(shares)
-                if shares[n] > 0
-            )
+    source_of = np.array(audit.features.sources)
+    full = _measure_preference(audit, values, flagged)
+    support = np.empty((len(flagged), len(sources)))
+    for n, source in enumerate(sources):
+        without = np.where(source_of == source, means, values)
+        support[:, n] = full - _measure_preference(audit, without, flagged)
+    parts = np.maximum(support, 0.0)
+    shares = parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)
+    return [
+        tuple(
+            Reason(sources[n], format_cell(cells[sources[n]].iat[i]), float(line[n]))
+            for n in choose_reasons(line)
+            if line[n] > 0
         )
-    return reasons
+        for i, line in enumerate(shares)
+    ]
 
 
-def _find_direction(audit: LabelAudit, linear: Any, line: Any) -> FloatArray:
-    """Return the coefficients that lead from the given label to the suggested one."""
-    coefficients = np.atleast_2d(np.asarray(linear.coef_))
+def _measure_preference(audit: LabelAudit, values: FloatArray, flagged: pd.DataFrame) -> FloatArray:
+    """Return how much the model prefers the suggested to the given label: log-odds, or units."""
+    model: Any = audit.issues.model
     if audit.is_regression:
-        return np.asarray(coefficients[0] * np.sign(line.suggested - line.given))
-    classes = list(linear.classes_)
-    given, suggested = classes.index(line.given), classes.index(line.suggested)
-    if len(coefficients) == 1:
-        return np.asarray(coefficients[0] * (1.0 if suggested > given else -1.0))
-    return np.asarray(coefficients[suggested] - coefficients[given])
+        sign = np.sign(flagged["suggested"].to_numpy() - flagged["given"].to_numpy())
+        return np.asarray(model.predict(values) * sign)
+    logs = np.log(np.maximum(model.predict_proba(values), 1e-300))
+    rows = np.arange(len(values))
+    suggested, given = (
+        np.searchsorted(model.classes_, flagged[name]) for name in ("suggested", "given")
+    )
+    return np.asarray(logs[rows, suggested] - logs[rows, given])
 
 
 def _count_by_class(flagged: pd.DataFrame, labels: NDArray[Any]) -> LabelMatrix:
-    classes = sorted({str(label) for label in np.unique(labels)})[:_MAX_CLASSES]
-    counts = np.zeros((len(classes), len(classes)), dtype=int)
-    places = {name: i for i, name in enumerate(classes)}
+    """Count flagged labels by given and suggested class, the classes with most of them first."""
+    names = [str(label) for label in np.unique(labels)]
     given, suggested = flagged["given"].astype(str), flagged["suggested"].astype(str)
-    for pair in zip(given, suggested, strict=True):
-        if places.keys() >= set(pair):
-            counts[places[pair[0]], places[pair[1]]] += 1
-    return LabelMatrix(tuple(classes), tuple(map(tuple, counts.tolist())))
+    pairs = Counter(zip(given, suggested, strict=True))
+    n_flagged = Counter(given) + Counter(suggested)
+    classes = sorted(names, key=lambda name: -n_flagged[name])[:_MAX_CLASSES]
+    counts = tuple(tuple(pairs[row, column] for column in classes) for row in classes)
+    return LabelMatrix(tuple(classes), counts)
+
+
+def _count_pairs(flagged: pd.DataFrame, labels: NDArray[Any]) -> tuple[ConfusedPair, ...]:
+    """Return pairs of given and suggested class, the most frequent first."""
+    sizes = Counter(str(label) for label in labels.tolist())
+    given, suggested = flagged["given"].astype(str), flagged["suggested"].astype(str)
+    pairs = Counter(zip(given, suggested, strict=True))
+    return tuple(
+        ConfusedPair(one, other, count, count / sizes[one])
+        for (one, other), count in pairs.most_common()
+    )
 
 
 def measure_quality(audit: LabelAudit, n_folds: int = 5) -> Quality:
@@ -260,24 +290,25 @@ def _score_model(audit: LabelAudit, train: Any, test: Any) -> float:
     labels, values = audit.labels, audit.features.values
     if len(test) < 2 or (not audit.is_regression and len(np.unique(labels[train])) < 2):
         return float("nan")
-    model = clone(audit.issues.model.estimator_).fit(values[train], labels[train])
+    fitted: Any = audit.issues.model
+    model = clone(fitted.estimator_).fit(values[train], labels[train])
     score = r2_score if audit.is_regression else balanced_accuracy_score
     return float(score(labels[test], model.predict(values[test])))
 
 
 def append_issues(audit: LabelAudit, summary: LabelSummary) -> pd.DataFrame:
-    """Return all rows of the table with what was found; rows that were left out have nothing."""
-    frame, found = audit.source.frame.copy(), audit.issues.table
+    """Return the columns to append to the table; rows that were left out have nothing."""
+    import pandas as pd
+
+    n_rows, found = len(audit.source.frame), audit.issues.table
     places = np.flatnonzero(audit.features.is_kept)[found["row"].to_numpy(dtype=int)]
+    columns: dict[str, Any] = {}
     for name, source in (("eos_weight", "weight"), ("eos_p_wrong", "probability_wrong")):
-        column = np.full(len(frame), np.nan)
-        column[places] = found[source]
-        frame[name] = column
-    suggested = np.full(len(frame), None, dtype=object)
-    suggested[places] = found["suggested"]
-    frame["eos_suggested"] = suggested
-    is_issue = np.zeros(len(frame), dtype=bool)
-    is_issue[places] = found["is_issue"]
-    frame["eos_is_outlier"] = is_issue
-    frame["eos_reason"] = list_reasons(len(frame), summary.flagged)
-    return frame
+        columns[name] = np.full(n_rows, np.nan)
+        columns[name][places] = found[source]
+    columns["eos_suggested"] = np.full(n_rows, None, dtype=object)
+    columns["eos_suggested"][places] = found["suggested"]
+    columns["eos_is_outlier"] = np.zeros(n_rows, dtype=bool)
+    columns["eos_is_outlier"][places] = found["is_issue"]
+    columns["eos_reason"] = list_reasons(n_rows, summary.flagged)
+    return pd.DataFrame(columns)

@@ -143,10 +143,13 @@ class DetectionSummary:
 
 @dataclass(frozen=True)
 class LabelModelSummary:
-    """What labels were checked with."""
+    """What labels were checked with, and whether the false-discovery rate can be promised."""
 
     fdr: float
     n_columns: int
+    learner: str
+    promise: bool
+    promise_reason: str
 
 
 @dataclass(frozen=True)
@@ -164,10 +167,23 @@ class FlaggedLabel:
 
 @dataclass(frozen=True)
 class LabelMatrix:
-    """Numbers of flagged rows by given (row) and suggested (column) class."""
+    """Numbers of flagged rows by given (row) and suggested (column) class.
+
+    Classes with most flagged rows come first; with many classes, the others are left out.
+    """
 
     classes: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class ConfusedPair:
+    """Number of flagged rows given one class instead of another, and their share of the first."""
+
+    given: str
+    suggested: str
+    count: int
+    share: float
 
 
 @dataclass(frozen=True)
@@ -207,6 +223,8 @@ class LabelSummary:
         The flagged labels.
     matrix : LabelMatrix or None
         Their numbers by class; None for a regression.
+    pairs : tuple of ConfusedPair
+        The same as pairs of classes, the most frequent first.
     quality : Quality
         What a model gains without them.
     """
@@ -225,6 +243,7 @@ class LabelSummary:
     matrix: LabelMatrix | None
     quality: Quality
     usual: dict[str, str]
+    pairs: tuple[ConfusedPair, ...] = ()
 
 
 Summary = DetectionSummary | LabelSummary

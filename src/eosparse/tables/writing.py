@@ -1,16 +1,120 @@
-"""Write a table completely or not at all."""
+"""Write a table completely or not at all, with every cell as it was."""
 
 from __future__ import annotations
 
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from eosparse.rows.formats import ARROW, COMPRESSIONS, PARQUET, TSV, find_format
+from eosparse.rows.compression import compression_of_name, open_compressed
+from eosparse.rows.dialect import Dialect
+from eosparse.rows.formats import ARROW, PARQUET, TSV, XLSX, Format, find_format
+from eosparse.rows.number_text import Notation, is_number
 from eosparse.rows.whole_file import replace_when_complete
-from eosparse.tables.reading import TableError
+from eosparse.tables.originals import (
+    FrameOriginal,
+    Original,
+    TextOriginal,
+    list_values,
+    write_value,
+)
+from eosparse.tables.reading import TableError, TableFile
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+
+Changes = Mapping[str, Mapping[int, Any]]
+# A spreadsheet takes text that begins like this for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A table to write: the original, columns beside it, and cells that are replaced.
+
+    Attributes
+    ----------
+    source : TableFile
+        The table as it was read.
+    added : DataFrame, optional
+        Columns with a row for each of the table; those that it has already are replaced.
+    changes : mapping of str to mapping of int to value
+        By column and row, from 0: cells that hold something else.
+    safe : bool
+        Whether text that a spreadsheet would take for a formula gets an apostrophe, in text files.
+    """
+
+    source: TableFile
+    added: pd.DataFrame | None = None
+    changes: Changes = field(default_factory=dict)
+    safe: bool = False
+
+    @property
+    def original(self) -> Original:
+        """The cells as they are."""
+        return self.source.original or FrameOriginal(self.source.frame, self.source.decimal)
+
+    @property
+    def new_names(self) -> list[str]:
+        """Names of the added columns."""
+        return [] if self.added is None else [str(name) for name in self.added.columns]
+
+    @property
+    def kept(self) -> list[int]:
+        """Places of the columns of the original that are not replaced."""
+        return [i for i, name in enumerate(self.original.names) if name not in self.new_names]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        names = self.original.names
+        return [*(names[i] for i in self.kept), *self.new_names]
+
+    def find_changes(self) -> dict[int, dict[int, Any]]:
+        """Return the new values by row and place."""
+        found: dict[int, dict[int, Any]] = {}
+        for name, cells in self.changes.items():
+            place = self.original.names.index(name)
+            for row, value in cells.items():
+                found.setdefault(row, {})[place] = value
+        return found
+
+    def read_added(self) -> Iterator[Sequence[Any]]:
+        """Yield the values of the added columns, row by row."""
+        if self.added is None:
+            return repeat((), len(self.source.frame))
+        columns = [list_values(self.added[name]) for name in self.added.columns]
+        return zip(*columns, strict=True)
+
+    def read_rows(self) -> Iterator[list[Any]]:
+        """Yield the values of all columns, row by row."""
+        changed, kept = self.find_changes(), self.kept
+        rows = zip(self.original.read_values(), self.read_added(), strict=True)
+        for number, (values, added) in enumerate(rows):
+            if number in changed:
+                values = self.replace_values(values, changed[number])
+            yield [*(values[i] for i in kept), *added]
+
+    def replace_values(self, values: Sequence[Any], new: Mapping[int, Any]) -> list[Any]:
+        """Return a row with new values; in place of text they are text."""
+        changed = list(values)
+        for place, value in new.items():
+            is_text = isinstance(changed[place], str)
+            changed[place] = self.write(value, place) if is_text else value
+        return changed
+
+    def write(self, value: Any, place: int) -> str:
+        """Return a value as text, in the notation of its column."""
+        text = write_value(value)
+        if not isinstance(value, float) and not is_number(text):
+            return text
+        usual = Notation(self.source.decimal)
+        return self.source.notations.get(self.original.names[place], usual).write(text)
 
 
 def write_table(
@@ -20,8 +124,9 @@ def write_table(
     separator: str = ",",
     decimal: str = ".",
     force: bool = False,
+    safe: bool = False,
 ) -> None:
-    """Write a table in the format that the file extension stands for.
+    """Write a data frame in the format that the file extension stands for.
 
     Parameters
     ----------
@@ -33,6 +138,8 @@ def write_table(
         For CSV: what separates cells, and the decimal mark.
     force : bool, default=False
         Replace the file if it exists.
+    safe : bool, default=False
+        For CSV: put an apostrophe before text that a spreadsheet would take for a formula.
 
     Raises
     ------
@@ -51,26 +158,209 @@ def write_table(
     >>> read_table(path).frame["height"].tolist()
     [1.7, 1.8]
     """
+    source = TableFile(frame, path.name, separator, decimal)
+    write_copy(Copy(source, safe=safe), path, force=force)
+
+
+def write_copy(copy: Copy, path: Path, *, force: bool = False) -> None:
+    """Write a copy of a table in the format that the file extension stands for.
+
+    Cells are as in the original: text of a text file stays as it is, Parquet and Arrow files keep
+    their schema, index and metadata.
+
+    Parameters
+    ----------
+    copy : Copy
+        What to write.
+    path : Path
+        The file; with the extension of a compression, it is compressed.
+    force : bool, default=False
+        Replace the file if it exists.
+
+    Examples
+    --------
+    >>> import io, tempfile
+    >>> from eosparse.tables import read_table
+    >>> table = read_table("-", stdin=io.BytesIO(b"code,x\\n00123,1E5\\n"))
+    >>> path = Path(tempfile.mkdtemp()) / "copy.csv"
+    >>> write_copy(Copy(table), path)
+    >>> path.read_text().split()
+    ['code,x', '00123,1E5']
+    """
     check_writable(path, force=force)
     found = find_format(path)
     with replace_when_complete(path) as partial:
-        if found.separator is not None:
-            separator = "\t" if found is TSV else separator
-            compression = COMPRESSIONS.get(path.suffix.lower())
-            frame.to_csv(
-                partial,
-                index=False,
-                sep=separator,
-                decimal=decimal,
-                compression=compression,  # type: ignore[arg-type]  # one of pandas' own names
-            )
-        elif found is PARQUET:
-            frame.to_parquet(partial, index=False)
-        elif found is ARROW:
-            frame.to_feather(partial)
+        if found is XLSX:
+            from eosparse.tables.workbook import write_workbook
+
+            write_workbook(partial, copy.names, copy.read_rows())
+        elif found in (PARQUET, ARROW):
+            _write_arrow(copy, partial, found)
         else:
-            with partial.open("wb") as file:
-                frame.to_excel(file, index=False, engine="openpyxl")
+            with open_compressed(partial, compression_of_name(path)) as file:
+                _write_lines(copy, file, found, path)
+
+
+def _write_lines(copy: Copy, file: BinaryIO, found: Format, path: Path) -> None:
+    if found.separator is not None:
+        _write_text(copy, file, _choose_dialect(copy, found, path))
+        return
+    from eosparse.tables.json_lines import write_json_lines
+
+    write_json_lines(file, copy.names, copy.read_rows())
+
+
+def _choose_dialect(copy: Copy, found: Format, path: Path) -> Dialect:
+    """Return the dialect of the original; the separator follows the extension if it tells one."""
+    from dataclasses import replace
+
+    source = copy.source
+    dialect = copy.original.dialect or Dialect((), decimal=source.decimal)
+    separator = source.separator
+    if found is TSV:
+        separator = "\t"
+    elif separator == " " or (separator == "\t" and ".csv" in path.suffixes):
+        separator = ";" if source.decimal == "," else ","
+    return replace(dialect, separator=separator)
+
+
+def _write_text(copy: Copy, file: BinaryIO, dialect: Dialect) -> None:
+    stream = io.TextIOWrapper(file, encoding=dialect.encoding, newline="")
+    header, join = copy.original.header, _Joiner(dialect)
+    names = [*(header[i] for i in copy.kept), *copy.new_names]
+    stream.write(join([_neutralise(name) for name in names] if copy.safe else names))
+    added = _write_added(copy, dialect)
+    stream.writelines(
+        _copy_lines(copy, join, added)
+        if _is_alike(copy, dialect)
+        else map(join, _write_cells(copy, added))
+    )
+    stream.flush()
+    stream.detach()
+
+
+class _Joiner:
+    """Joins cells to a line; encloses those that would not be read again as they are."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        special = re.escape(dialect.separator + dialect.quote)
+        self.needs_quotes = re.compile(rf"[{special}\r\n]|^\s|\s$").search
+
+    def __call__(self, cells: Sequence[str]) -> str:
+        dialect, quote = self.dialect, self.dialect.quote
+        texts = [
+            f"{quote}{cell.replace(quote, 2 * quote)}{quote}" if self.needs_quotes(cell) else cell
+            for cell in cells
+        ]
+        if texts == [""]:
+            texts = [2 * quote]  # an empty line is no row
+        return dialect.separator.join(texts) + dialect.line_end
+
+
+def _write_added(copy: Copy, dialect: Dialect) -> Iterator[list[str]]:
+    """Yield the added columns as text, with the decimal mark and in the encoding of the file."""
+    is_known = dialect.encoding.startswith("utf")
+    for values in copy.read_added():
+        texts = []
+        for value in values:
+            text = write_value(value, dialect.decimal)
+            if not is_known:
+                text = text.encode(dialect.encoding, "replace").decode(dialect.encoding)
+            texts.append(text)
+        yield texts
+
+
+def _is_alike(copy: Copy, dialect: Dialect) -> bool:
+    """Whether rows can be copied as they are written."""
+    original = copy.original
+    is_whole = len(copy.kept) == len(original.names)
+    return (
+        isinstance(original, TextOriginal)
+        and dialect == original.dialect
+        and is_whole
+        and not copy.safe
+    )
+
+
+def _copy_lines(copy: Copy, join: _Joiner, added: Iterator[list[str]]) -> Iterator[str]:
+    """Yield the rows of a text file as they are written, but for those with changes."""
+    original, changed = copy.original, copy.find_changes()
+    assert isinstance(original, TextOriginal)
+    separator, line_end = original.dialect.separator, original.dialect.line_end
+    for number, (text, values) in enumerate(zip(original.read_texts(), added, strict=True)):
+        if number in changed:
+            cells = original.file.split(text)
+            yield join([*_replace_cells(copy, cells, changed[number]), *values])
+        elif values:
+            yield text + separator + join(values)
+        else:
+            yield text + line_end
+
+
+def _write_cells(copy: Copy, added: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Yield rows as text, safe if asked for."""
+    changed, kept = copy.find_changes(), copy.kept
+    for number, (cells, values) in enumerate(zip(copy.original.read_cells(), added, strict=True)):
+        if number in changed:
+            cells = _replace_cells(copy, cells, changed[number])
+        row = [*(cells[i] for i in kept), *values]
+        yield [_neutralise(cell) for cell in row] if copy.safe else row
+
+
+def _replace_cells(copy: Copy, cells: Sequence[str], new: Mapping[int, Any]) -> list[str]:
+    return [copy.write(new[i], i) if i in new else cell for i, cell in enumerate(cells)]
+
+
+def _neutralise(cell: str) -> str:
+    """Return text that no spreadsheet takes for a formula; numbers stay as they are.
+
+    Examples
+    --------
+    >>> _neutralise("=1+1"), _neutralise("-1.5"), _neutralise("+4912345"), _neutralise("a")
+    ("'=1+1", '-1.5', '+4912345', 'a')
+    """
+    is_formula = cell.lstrip(" ").startswith(_FORMULA) and not is_number(cell)
+    return f"'{cell}" if is_formula else cell
+
+
+def _write_arrow(copy: Copy, path: Path, found: Format) -> None:
+    """Write Parquet or Arrow: columns are added to the table, which stays as it is."""
+    from pyarrow import feather, parquet
+
+    table = copy.original.to_arrow()
+    for name, cells in copy.changes.items():
+        place = table.column_names.index(name)
+        table = table.set_column(
+            place, table.field(place), _change_column(copy, table, place, cells)
+        )
+    table = table.select([copy.original.names[i] for i in copy.kept])
+    for name in copy.new_names:
+        table = table.append_column(name, _make_column(copy.added, name))
+    if found is PARQUET:
+        parquet.write_table(table, path)
+    else:
+        feather.write_feather(table, path)
+
+
+def _change_column(copy: Copy, table: pa.Table, place: int, cells: Mapping[int, Any]) -> pa.Array:
+    import pyarrow as pa
+
+    column = table.column(place)
+    kind, values = column.type, column.to_pylist()
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    for row, value in cells.items():
+        if is_text or isinstance(value, str):
+            values[row] = copy.write(value, place)
+        else:
+            values[row] = pa.scalar(value).cast(kind).as_py()
+    return pa.array(values, kind)
+
+
+def _make_column(frame: Any, name: str) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(frame[name], from_pandas=True)
 
 
 def check_writable(path: Path, *, force: bool) -> None:

@@ -10,7 +10,12 @@ from sklearn.metrics import average_precision_score
 from eosparse.comparison.data_folder import DataFolder
 from eosparse.comparison.label_sets import FROM_FOLDER, split_set
 from eosparse.comparison.peers import PEERS, Task, list_peers
-from eosparse.comparison.peers.classifiers import make_forest, make_logistic, score_auc
+from eosparse.comparison.peers.classifiers import (
+    make_boosting,
+    make_forest,
+    make_logistic,
+    score_auc,
+)
 from eosparse.comparison.runner import Grid, Row, Setting
 
 CLASSIFIERS = list_peers(Task.CLASSIFY)
@@ -23,6 +28,7 @@ _POINTS = {"g": (_EXACT, _PAPER), "h": (_EXACT, _PAPER), "i": ((0.0, 0.2, 0.4), 
 # Other data serve as a check, for which fewer repetitions are enough.
 _REPETITIONS = 10
 _LEARNERS = {"LogReg": make_logistic, "forest": make_forest}
+FLAGGERS = _LEARNERS | {"boosting": make_boosting}
 
 
 def learn(setting: Setting, method: str, repetition: int) -> Row:

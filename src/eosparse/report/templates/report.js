@@ -7,6 +7,8 @@
   const count = (v) => v.toLocaleString("en");
   const percent = (v) => `${v < 0.01 ? (100 * v).toFixed(2) : Math.round(100 * v)}%`;
   const pValue = (p) => (p < 1e-99 ? "< 1e-99" : p < 1e-3 ? p.toExponential(1) : p.toPrecision(2));
+  // All digits of a weight such as 1e-67 would be printed over the next column.
+  const weightText = (v) => (v < 1e-3 ? "< 0.001" : number(v));
   // Cells enter the page as text only, never as markup.
   const element = (tag, text, className) => {
     const made = document.createElement(tag);
@@ -432,7 +434,7 @@
     ...(flagged.some((r) => r.id) ? [{ name: "id", value: (r) => r.id || "", text: (r) => r.id || "" }] : []),
     { name: "given", value: (r) => r.given, text: (r) => r.given },
     { name: "suggested", value: (r) => r.suggested, text: (r) => r.suggested },
-    { name: "weight", isNumber: true, value: (r) => r.weight, text: (r) => number(r.weight) },
+    { name: "weight", isNumber: true, value: (r) => r.weight, text: (r) => weightText(r.weight) },
     { name: "why", value: why, text: why },
   ];
 

@@ -1,0 +1,121 @@
+"""May a false-discovery rate of flagged labels be promised?
+
+Nothing but labels tells mistakes from classes that overlap: a class of which the learner is sure
+and that is given another label one time in ten looks like one with a tenth of its labels wrong. So
+the rate is promised only where overlap cannot make up much of what is flagged: if labels are hardly
+contradicted more often where the learner is less sure, and if most of the flagged labels would be
+wrong too with more overlap than there seems to be. Where more than a quarter of the labels seem to
+be wrong, the learner may as well not fit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import norm
+
+from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.inference.label_noise import (
+    LabelExplanation,
+    blur_explanation,
+    estimate_label_noise,
+)
+from eosparse.inference.promise import Promise, TailCheck
+
+# Excess of contradicted labels where the learner is less sure, plus one standard error.
+_MOST_OVERLAP = 0.1
+# Excess minus one standard error from which on it is clear that classes overlap.
+_CLEAR_OVERLAP = 0.05
+# With more labels wrong, a learner that does not fit is the likelier explanation.
+_MOST_NOISE = 0.25
+# Of fewer flagged labels, one that is only rare is too large a share.
+_FEWEST_FLAGGED = 5
+# Of the sharpness, and of the rate that is then expected: if probabilities were so much less sure,
+# the rate may be so many times what was asked for.
+_LESS_SHARP, _TIMES_RATE = 0.7, 3.0
+
+
+def promise_labels(
+    probabilities: FloatArray,
+    classes: IntArray,
+    prior: FloatArray,
+    explained: LabelExplanation,
+    is_issue: BoolArray,
+    fdr: float,
+) -> Promise:
+    """Say whether the false-discovery rate of flagged labels can be promised.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples, n_classes)
+        Class probabilities of each row by a learner that did not see its label.
+    classes : array of shape (n_samples,)
+        Given class of each row, as a number from 0.
+    prior : array of shape (n_samples,)
+        Prior weights.
+    explained : LabelExplanation
+        From `explain_labels`.
+    is_issue : array of bool of shape (n_samples,)
+        Which labels are flagged.
+    fdr : float
+        The rate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.inference import explain_labels
+    >>> truth = np.arange(300) % 2
+    >>> sure = np.where(truth[:, None] == [0, 1], 0.999, 0.001)
+    >>> labels = np.where(np.arange(300) % 10 == 0, 1 - truth, truth)
+    >>> explained = explain_labels(sure, labels)
+    >>> str(promise_labels(sure, labels, np.ones(300), explained, labels != truth, 0.1))
+    'yes: the classes hardly overlap'
+    """
+    noise = estimate_label_noise(probabilities, classes, prior)
+    if noise.rate > _MOST_NOISE:
+        return Promise(
+            False,
+            f"{noise.rate:.0%} of the labels are contradicted even where the prediction is surest: "
+            "as many mistakes cannot be told from a model that does not fit",
+        )
+    if noise.overlap > _CLEAR_OVERLAP:
+        return Promise(
+            False,
+            "the classes overlap, and mistakes cannot be told from rows between them",
+        )
+    if noise.largest_overlap > _MOST_OVERLAP:
+        return Promise(False, "so few rows do not tell whether the classes overlap")
+    n_flagged = int(np.count_nonzero(is_issue))
+    if 0 < n_flagged < _FEWEST_FLAGGED:
+        return Promise(False, f"one rare row among {n_flagged} flagged ones would break it")
+    if n_flagged:
+        blurred = blur_explanation(probabilities, classes, explained, _LESS_SHARP)
+        if 1 - float(blurred.chances[is_issue].mean()) > _TIMES_RATE * fdr:
+            return Promise(
+                False,
+                "with a little more overlap of the classes than there seems to be, many of the "
+                "flagged labels would be right",
+            )
+    return Promise(True, "the classes hardly overlap")
+
+
+def promise_targets(deviations: FloatArray, prior: FloatArray, is_issue: BoolArray) -> Promise:
+    """Say whether the false-discovery rate of flagged targets can be promised.
+
+    It can if the other deviations, in units of their standard deviation, are Gaussian.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> none, ones = np.zeros(1000, dtype=bool), np.ones(1000)
+    >>> str(promise_targets(rng.normal(size=1000), ones, none))
+    'yes: the residuals of the other rows are Gaussian'
+    >>> bool(promise_targets(rng.standard_t(2, size=1000), ones, none))
+    False
+    """
+    p_values = 2 * norm.sf(np.abs(deviations))
+    flagged_at = float(p_values[is_issue].max()) if is_issue.any() else 0.0
+    check = TailCheck.of(p_values, prior, flagged_at)
+    if check.convinces:
+        return Promise(True, "the residuals of the other rows are Gaussian")
+    return Promise(False, f"the residuals are not Gaussian: {check.why_not}")
