@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test test-browser lint types imports pytest oldest hooks docs bench-detector bench-labels bench-speed bench-tables bench-tables-real bench-cells bench-models figures fuzz-tables reproduce clean
+.PHONY: demo test test-browser lint types imports pytest oldest hooks docs bench-detector bench-labels bench-speed bench-tables bench-tables-real bench-cells bench-models figures fuzz fuzz-tables reproduce clean
 .DEFAULT_GOAL := test
 
 $(STAMPS)/venv:
@@ -96,6 +96,11 @@ FITS ?= 10000
 SEED ?= 0
 fuzz-tables: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.fuzz --fits $(FITS) --seed $(SEED)
+
+# Damaged files of every format, for ten minutes: a line for every traceback, hang or silent change.
+SECONDS ?= 600
+fuzz: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.fuzz.hostile --seconds $(SECONDS) --seed $(SEED)
 
 # The quick mode; make reproduce MODE=--full takes hours.
 MODE ?= --quick

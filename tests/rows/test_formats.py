@@ -56,6 +56,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
 
 
 def test_a_block_that_writes_nothing_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError), replace_when_complete(tmp_path / "notes.txt"):
+    nothing = replace_when_complete(tmp_path / "notes.txt")
+    with pytest.raises(OSError, match="nothing was written"), nothing:
         pass
     assert os.listdir(tmp_path) == []

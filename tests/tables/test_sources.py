@@ -107,14 +107,6 @@ def test_files_that_do_not_fit_together_are_named(tmp_path, first, second, messa
         read_table(paths)
 
 
-def test_a_file_of_whole_numbers_has_the_decimal_mark_of_the_others(tmp_path):
-    paths = [
-        save(tmp_path / "a.csv", "x;y\n1;2\n1.643;3\n"),
-        save(tmp_path / "b.csv", "x;y\n1,5;2\n2,5;3\n"),
-    ]
-    assert read_table(paths).frame["x"].tolist() == [1, 1643, 1.5, 2.5]
-
-
 @pytest.mark.parametrize("lacking", [0, 1])
 def test_a_parquet_file_without_a_column_is_named(tmp_path, lacking):
     parts = [FRAME, FRAME]
@@ -234,7 +226,6 @@ def test_cells_between_written_numbers_are_missing_and_named(tmp_path):
         ("t.jsonl", '{"a": ' + "[" * 100_000 + "\n", "nested too deeply"),
         ("t.xlsx", pd.DataFrame([[1, 2], [3, 4]], columns=[5, 7]), "row 1 looks like a row"),
         ("t.csv", "a,b\n1,2\nTotal\n", "line 3 has 1 cell"),
-        ("t.csv", "a,b,c,d\nx,y,z\nu,v,w\n", "line 2 has 3 cells, but the table has 4 columns"),
         ("t.csv", "a,b\n" + "1,2\n" * 200_000 + "1,2,3\n", "line 200002 has 3 cells"),
         ("t.csv", "a,b\n1,2,\n" * 2 + "1,2,3\n", "several|cells"),
         ("t.csv", 'a,b\n"' + "x" * 200_000 + '",1\n', "line 2: field larger than field limit"),
@@ -245,17 +236,6 @@ def test_what_cannot_be_read_is_named(tmp_path, name, content, message):
     path = save(tmp_path / name, content)
     with pytest.raises(TableError, match=message):
         read_table(path)
-
-
-@pytest.mark.parametrize("place", ["XFD1048576", "ZZ200000"])
-def test_a_cell_far_off_is_no_table(tmp_path, place):
-    book = openpyxl.Workbook(write_only=False)
-    book.active.append(["a", "b"])
-    book.active.append([1, 2])
-    book.active[place] = 3
-    book.save(tmp_path / "t.xlsx")
-    with pytest.raises(TableError, match="too much for a workbook"):
-        read_table(tmp_path / "t.xlsx")
 
 
 def test_lines_may_be_longer_than_what_is_looked_at_first(tmp_path):

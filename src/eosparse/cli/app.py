@@ -11,6 +11,7 @@ from eosparse.cli.cells import cells
 from eosparse.cli.compare import compare
 from eosparse.cli.demo import demo
 from eosparse.cli.detect import detect
+from eosparse.cli.faults import FaultGroup
 from eosparse.cli.labels import labels
 from eosparse.cli.reproduce import reproduce
 from eosparse.cli.score import score
@@ -19,6 +20,7 @@ _COMMANDS = (detect, cells, labels, score, demo, reproduce, compare)
 
 app = typer.Typer(
     name="eosparse",
+    cls=FaultGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eosparse.cli import table_options as options
+from eosparse.cli.printing import show_plainly
 from eosparse.cli.progress import StatusLine
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ def cells(
     """Find wrong cells in a table, with the values that are expected instead.
 
     The table itself is not changed: --output writes a repaired copy, --changes a list.
+
+    Exit codes: 0 success, 1 unforeseen error, 2 usage error or unusable file, 3 no result, 4 no
+    memory or disk space, 130 interrupted.
     """
     kinds = options.split_kinds(kind)
     reading = options.Reading(sheet, separator, encoding, header)
@@ -134,7 +138,6 @@ def _print_cells(summary: CellSummary, written: list[Path], *, as_json: bool, to
         return
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     from eosparse.report.cell_text import (
         format_cells_details,
@@ -142,12 +145,12 @@ def _print_cells(summary: CellSummary, written: list[Path], *, as_json: bool, to
         tabulate_cells,
     )
 
-    console = Console(highlight=False)  # everything is Text: brackets in a cell are not markup
-    console.print(Text(format_cells_headline(summary), style="bold"))
+    console = Console(highlight=False)
+    console.print(show_plainly(format_cells_headline(summary), style="bold"))
     for line in format_cells_details(summary):
-        console.print(Text(line))
+        console.print(show_plainly(line))
     for note in summary.notes:
-        console.print(Text(f"Note: {note}", style="yellow"))
+        console.print(show_plainly(f"Note: {note}", style="yellow"))
     shown = summary.cells[:top]
     if shown:
         listing, lines = Table(box=None, pad_edge=False), tabulate_cells(shown)
@@ -155,10 +158,12 @@ def _print_cells(summary: CellSummary, written: list[Path], *, as_json: bool, to
             is_number = name in ("row", "p-value", "value", "expected")
             listing.add_column(name, justify="right" if is_number else "left", overflow="fold")
         for values in zip(*lines.values(), strict=True):
-            listing.add_row(*map(Text, values))
+            listing.add_row(*map(show_plainly, values))
         console.print(listing)
-        console.print(Text("Rows are counted from 1.", style="dim"))
+        console.print(show_plainly("Rows are counted from 1.", style="dim"))
     if summary.n_wrong > top:
-        console.print(Text(f"… and {summary.n_wrong - top:,} more: use --top or --changes."))
+        console.print(
+            show_plainly(f"… and {summary.n_wrong - top:,} more: use --top or --changes.")
+        )
     for path in written:
-        console.print(Text(f"Wrote {path}"))
+        console.print(show_plainly(f"Wrote {path}"))

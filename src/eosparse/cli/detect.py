@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eosparse.cli import table_options as options
@@ -41,8 +39,8 @@ def detect(
 ) -> None:
     """Find outliers in a table, with p-values and reasons.
 
-    Exit codes: 0 success, 2 usage error or unusable table, 3 no result (the weights collapsed), 130
-    interrupted.
+    Exit codes: 0 success, 1 unforeseen error, 2 usage error or unusable file, 3 no result (the
+    weights collapsed), 4 no memory or disk space, 130 interrupted.
     """
     kinds = options.split_kinds(kind)
     reading = options.Reading(sheet, separator, encoding, header)
@@ -63,7 +61,7 @@ def detect(
             callback=status.show_iteration,
         )
         if selection.is_streamed:
-            summary = _detect_on_disk(selection, detector, files, status)
+            summary = _detect_on_disk(selection, missing, detector, files, status)
         else:
             summary = _detect_in_memory(selection, missing, detector, files, embed, notes, status)
     print_summary(add_notes(summary, notes), as_json=as_json, top=top, written=files.paths)
@@ -111,25 +109,27 @@ def _detect_in_memory(
 
 def _detect_on_disk(
     selection: options.TableSelection,
+    missing: options.Gaps,
     detector: EOSDetector,
     files: options.OutputFiles,
     status: StatusLine,
 ) -> DetectionSummary:
-    from eosparse.rows.formats import PARQUET, find_format
-    from eosparse.tables import Role, TableError
-    from eosparse.tables.columns import leave_out
-    from eosparse.tables.streaming import detect_streamed, read_first_rows
+    from eosparse.tables import TableError
+    from eosparse.tables.fitting import suit_model
+    from eosparse.tables.stream_cells import correct_roles
+    from eosparse.tables.streaming import StreamedTable, check_output, fit_streamed, judge_streamed
+    from eosparse.tables.survey import survey_table
 
     if files.report is not None or files.model is not None:
         raise TableError("--report and --save-model need a table that fits into memory.")
-    if files.output is not None and find_format(files.output) is not PARQUET:
-        raise TableError("The output of a streamed table must be Parquet: --output FILE.parquet.")
-    status.show(f"Streaming {selection.table}")
-    columns = leave_out(
-        selection.recognise(read_first_rows(selection.table)),
-        "only numbers are used in streamed tables",
-        *(Role.CATEGORY, Role.DATE),
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        output = files.output or Path(folder) / "scores.parquet"
-        return detect_streamed(selection.table, columns, detector, output, overwrite=files.force)
+    status.show(f"Looking through {selection.table}")
+    survey = survey_table(selection.table, selection.reading.make_hints())
+    check_output(survey, files.output)
+    found = selection.recognise(survey.sample)
+    found = correct_roles(found, survey, is_selected=bool(selection.columns))
+    table = StreamedTable.prepare(survey, suit_model(found, detector), missing.value)
+    status.show(f"Fitting {survey.n_rows:,} rows, {len(table.cells.names):,} columns")
+    fit_streamed(detector, table)
+    detector.set_params(callback=None)
+    status.show(f"Judging {survey.n_rows:,} rows")
+    return judge_streamed(table, detector, files.output)

@@ -64,7 +64,8 @@ def labels(
 ) -> None:
     """Find wrong labels in a table, and suggest others.
 
-    Exit codes: 0 success, 2 usage error or unusable table, 3 no result, 130 interrupted.
+    Exit codes: 0 success, 1 unforeseen error, 2 usage error or unusable file, 3 no result, 4 no
+    memory or disk space, 130 interrupted.
     """
     from eosparse.tables.label_audit import append_issues, audit_labels, summarise_labels
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
+from eosparse.report.controls import show_controls
+
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from eosparse.tables.summary import DetectionSummary, LabelSummary, Summary
 
@@ -30,28 +33,33 @@ def print_summary(summary: Summary, *, as_json: bool, top: int, written: list[Pa
         typer.echo(render_json(summary, indent=1))
         return
     from rich.console import Console
-    from rich.text import Text
 
-    # Everything is printed as Text: brackets in a cell are not markup.
     console = Console(highlight=False)
-    console.print(Text(format_headline(summary), style="bold"))
+    console.print(show_plainly(format_headline(summary), style="bold"))
     for line in format_details(summary):
-        console.print(Text(line))
+        console.print(show_plainly(line))
     for note in summary.notes:
-        console.print(Text(f"Note: {note}", style="yellow"))
+        console.print(show_plainly(f"Note: {note}", style="yellow"))
     if summary.flagged[:top]:
         console.print(_tabulate(summary, top))
-        console.print(Text("Rows are counted from 1.", style="dim"))
+        console.print(show_plainly("Rows are counted from 1.", style="dim"))
     if summary.n_flagged > top:
         n_more = summary.n_flagged - top
-        console.print(Text(f"… and {n_more:,} more: use --top {summary.n_flagged} or --output."))
+        more = f"… and {n_more:,} more: use --top {summary.n_flagged} or --output."
+        console.print(show_plainly(more))
     for path in written:
-        console.print(Text(f"Wrote {path}"))
+        console.print(show_plainly(f"Wrote {path}"))
+
+
+def show_plainly(text: str, style: str = "") -> Text:
+    """Return text for a terminal in which brackets are no markup, and control characters show."""
+    from rich.text import Text
+
+    return Text(show_controls(text, keep="\n"), style=style)
 
 
 def _tabulate(summary: Summary, top: int) -> Table:
     from rich.table import Table
-    from rich.text import Text
 
     from eosparse.report.text import format_rows
 
@@ -60,5 +68,5 @@ def _tabulate(summary: Summary, top: int) -> Table:
         is_number = name in ("row", "p-value", "P(wrong)")
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for cells in zip(*columns.values(), strict=True):
-        table.add_row(*map(Text, cells))
+        table.add_row(*map(show_plainly, cells))
     return table

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
+from eosparse.report.controls import show_controls
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -29,7 +31,7 @@ def show_progress() -> Iterator[Callable[[Standing], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (BarColumn(), TextColumn("{task.fields[text]}"))
+    columns = (BarColumn(), TextColumn("{task.fields[text]}", markup=False))
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task, start = progress.add_task("", total=1.0, text="starting"), time.monotonic()
 
@@ -71,7 +73,8 @@ class StatusLine:
             from rich.console import Console
             from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+            text = TextColumn("{task.description}", markup=False)  # a folder may be named "[/b]"
+            columns = (SpinnerColumn(), text, TimeElapsedColumn())
             self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
             self._progress.add_task(self._text, total=None)
             self._progress.start()
@@ -83,7 +86,7 @@ class StatusLine:
 
     def show(self, text: str) -> None:
         """Show the current step."""
-        self._text = text
+        self._text = text = show_controls(text)
         if self._progress is not None:
             self._progress.update(self._progress.task_ids[0], description=text)
 

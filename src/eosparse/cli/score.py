@@ -36,7 +36,8 @@ def score(
 ) -> None:
     """Find outliers in a table with a saved model.
 
-    Exit codes: 0 success, 2 usage error or unusable table, 130 interrupted.
+    Exit codes: 0 success, 1 unforeseen error, 2 usage error or unusable file, 4 no memory or disk
+    space, 130 interrupted.
     """
     from eosparse.tables import take_cells
     from eosparse.tables.detection import append_scores, score_new_rows, summarise_scoring

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -12,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eosparse.cli.faults import handle_errors as handle_errors
+
 if TYPE_CHECKING:
     import pandas as pd
 
+    from eosparse.rows.dialect import Hints
     from eosparse.tables import Column, TableFile
-
-USAGE_ERROR, NO_RESULT, INTERRUPTED = 2, 3, 130
 
 
 class Gaps(StrEnum):
@@ -152,9 +151,6 @@ SafeOption = Annotated[
     ),
 ]
 
-# Larger files are streamed: as a data frame they would take several times as much memory.
-_MAX_BYTES_IN_MEMORY = 2**30
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -164,6 +160,12 @@ class Reading:
     separator: str | None = None
     encoding: str | None = None
     header: bool | None = None
+
+    def make_hints(self) -> Hints:
+        """Return what is known about text files that are streamed."""
+        from eosparse.tables.reading import make_hints
+
+        return make_hints(self.separator, self.encoding, self.header)
 
     def read(self, tables: list[str]) -> TableFile:
         """Read a table."""
@@ -201,9 +203,9 @@ class TableSelection:
     @property
     def is_streamed(self) -> bool:
         """Whether the table is too large for memory: a folder, or files above a gigabyte."""
-        paths = [Path(table) for table in self.tables]
-        n_bytes = sum(path.stat().st_size for path in paths if path.is_file())
-        return any(path.is_dir() for path in paths) or n_bytes > _MAX_BYTES_IN_MEMORY
+        from eosparse.rows.limits import are_too_large
+
+        return are_too_large([Path(table) for table in self.tables])
 
     def read(self) -> tuple[TableFile, list[Column]]:
         """Read the table, and recognise its columns."""
@@ -286,36 +288,10 @@ class OutputFiles:
         """Write a copy of the source with columns beside it, if requested."""
         if self.output is None:
             return
-        from eosparse.tables.writing import Copy, write_copy
+        from eosparse.tables.writing import Copy, warn_of_replaced, write_copy
 
         copy = Copy(source, added, changes or {}, self.safe)
         replaced = [name for name in copy.new_names if name in copy.original.names]
         write_copy(copy, self.output, force=self.force)
         if replaced:
-            warnings.warn(
-                f"{self.output} has new values in columns of an earlier run: "
-                f"{', '.join(replaced)}.",
-                stacklevel=2,
-            )
-
-
-@contextmanager
-def handle_errors() -> Iterator[list[str]]:
-    """Turn errors into a message and an exit code; yield a list that collects warnings."""
-    notes: list[str] = []
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.simplefilter("ignore", DeprecationWarning)
-            warnings.simplefilter("ignore", FutureWarning)
-            warnings.showwarning = lambda message, *_: notes.append(str(message))
-            yield notes
-    except ValueError as error:  # TableError and CollapseError among them
-        from eosparse.core import CollapseError
-
-        is_collapse = isinstance(error, CollapseError)
-        typer.echo(f"{'No result' if is_collapse else 'Error'}: {error}", err=True)
-        raise typer.Exit(NO_RESULT if is_collapse else USAGE_ERROR) from None
-    except KeyboardInterrupt:
-        typer.echo("Interrupted. Nothing was written.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+            warn_of_replaced(self.output, replaced)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from eosparse.core import FloatArray, IntArray, check_alpha, check_choice, check_number, check_whole
 from eosparse.estimators.notebook import SummaryMixin, summarise_weights
@@ -18,6 +18,7 @@ from eosparse.fitting.class_weights import (
     warn_of_lost_classes,
     weigh_labelled_rows,
 )
+from eosparse.fitting.given_arrays import check_range, validate_numbers
 from eosparse.fitting.meta_input import check_labels, check_prior
 from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.spa_choices import (
@@ -29,6 +30,7 @@ from eosparse.fitting.spa_choices import (
 )
 from eosparse.fitting.spa_coverings import Covering, fit_labels
 from eosparse.fitting.spa_fit import UNITS, LabelledTable, SPASettings, Units
+from eosparse.fitting.whole_fit import fit_or_restore
 from eosparse.rows import BoundedColumns, MemoryRows, bound_columns, spread_out
 
 # Columns are scaled by about this many rows, whose quantiles are good to a few thousandths.
@@ -182,6 +184,7 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @fit_or_restore
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit boxes, weights and labels.
 
@@ -208,9 +211,10 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         [False, True]
         """
         self._check_parameters()
-        values, labels = validate_data(
-            self, X, check_labels(self, y), dtype=[np.float64, np.float32], ensure_min_samples=2
-        )
+        labels = check_labels(self, y)
+        values = validate_numbers(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        check_consistent_length(values, labels)
+        check_range(values)
         prior = check_prior(sample_weight, values)
         self.classes_ = _find_classes(labels, prior)
         # Rows without prior weight may have a class that no other row has.
@@ -218,15 +222,17 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         tables = self._open_tables(values, classes, prior)
         table = next(iter(tables.values()))
         random_state = check_random_state(0 if self.random_state is None else self.random_state)
-        choice = choose_coverings(tables, self._list_candidates(tables), self.alpha, random_state)
+        choice = choose_coverings(
+            tables, self._list_candidates(tables), check_alpha(self.alpha), random_state
+        )
         self._coverings = choice.coverings
         result, errors = fit_labels(
             table,
             choice.coverings,
             choice.alpha,
             self.simplex,
-            tol=self.tol,
-            max_iter=self.max_iter,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
         )
         parts = choice.coverings.parts
         self.coverings_ = [_describe(part) for part in parts]
@@ -259,7 +265,7 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         [[0.0, 1.0]]
         """
         check_is_fitted(self, "box_labels_")
-        values = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        values = validate_numbers(self, X, reset=False, dtype=[np.float64, np.float32])
 
         def predict_block(block: FloatArray) -> FloatArray:
             mixed = self._coverings(block) @ self.box_labels_
@@ -323,15 +329,15 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         n_rows = int(np.count_nonzero(table.prior))
         is_soft = self.affiliation == "soft"
         soft = _UNIT_TEMPERATURE if self.temperature == "auto" else float(self.temperature)
-        learns = self.epsilon_features == "auto"
+        learns, few = self.epsilon_features == "auto", self.epsilon_features
         base = SPASettings(
-            n_boxes=_FEW_BOXES if self.n_boxes == "auto" else self.n_boxes,
+            n_boxes=_FEW_BOXES if self.n_boxes == "auto" else int(self.n_boxes),
             temperature=soft if is_soft else 0.0,
-            epsilon_label=self.epsilon_label,
-            epsilon_features=None if self.epsilon_features == "auto" else self.epsilon_features,
-            n_init=self.n_init,
-            tol=self.tol,
-            max_iter=self.max_iter,
+            epsilon_label=float(self.epsilon_label),
+            epsilon_features=None if few in (None, "auto") else float(few),
+            n_init=int(self.n_init),
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
         )
         return list_candidates(
             base,

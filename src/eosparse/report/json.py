@@ -6,6 +6,8 @@ import json
 from dataclasses import fields
 from typing import Any
 
+from eosparse.report.controls import escape_in_json
+
 # "with" is a keyword of Python, so the fields have other names.
 _NAMES = {"score_with": "with", "score_without": "without"}
 
@@ -19,7 +21,7 @@ def render_json(data: Any, **options: Any) -> str:
     >>> render_json(TableSummary("people.csv", n_rows=500, n_used=497))
     '{"name": "people.csv", "n_rows": 500, "n_used": 497}'
     """
-    return json.dumps(data, ensure_ascii=False, default=_list_fields, **options)
+    return escape_in_json(json.dumps(data, ensure_ascii=False, default=_list_fields, **options))
 
 
 def _list_fields(value: Any) -> dict[str, Any]:

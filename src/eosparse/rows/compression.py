@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from eosparse.rows.formats import COMPRESSIONS, TableError
+from eosparse.rows.limits import BoundedStream
 
 _MAGIC = {
     "gzip": b"\x1f\x8b",
@@ -21,6 +22,8 @@ _MAGIC = {
     "zstd": b"\x28\xb5\x2f\xfd",
 }
 _OPENERS: dict[str, Any] = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+# Bytes that are decompressed at a time.
+_BLOCK_BYTES = 2**16
 _BROKEN = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 
@@ -59,7 +62,7 @@ def compression_of_name(path: str | Path) -> str | None:
 def open_decompressed(
     source: Path | bytes, compression: str | None, name: str
 ) -> Iterator[BinaryIO]:
-    """Open a file, or bytes, for reading; damaged data are a `TableError` wherever they are."""
+    """Open a file, or bytes, for reading; damaged data, and too many, are a `TableError`."""
     raw: BinaryIO = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
     with raw:
         if compression is None:
@@ -67,7 +70,7 @@ def open_decompressed(
             return
         try:
             with _decompress(raw, compression) as stream:
-                yield stream
+                yield io.BufferedReader(BoundedStream(stream, name), _BLOCK_BYTES)
         except _BROKEN as error:
             raise TableError(f"{name} cannot be decompressed: {error}") from None
 

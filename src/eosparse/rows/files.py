@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, IntArray, Mergeable
 from eosparse.rows.dataset import (
     check_columns,
+    check_same_columns,
     find_broken_part,
     import_pyarrow,
     is_filtered,
@@ -28,6 +29,7 @@ from eosparse.rows.dataset import (
 from eosparse.rows.memory import block_rows, block_slices, fold_array
 from eosparse.rows.parallel import fold_in_order, map_in_order, single_threaded_blas
 from eosparse.rows.table import Chain, Table, as_stored
+from eosparse.rows.unchanged import Ledger
 from eosparse.rows.whole_file import replace_when_complete
 
 if TYPE_CHECKING:
@@ -37,6 +39,21 @@ if TYPE_CHECKING:
 Part = TypeVar("Part", bound=Mergeable)
 Value = TypeVar("Value")
 Source = str | Path | Sequence[str | Path]
+
+
+class Decoder(Protocol):
+    """How batches whose cells are more than numbers become numbers."""
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether values are missing."""
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows that count."""
+
+    def decode(self, records: RecordBatch) -> FloatArray:
+        """Return the rows of a batch that count, NaN where values are missing."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +86,10 @@ class FileRows(Table):
         Applied to each block.
     has_gaps : bool
         Whether missing values are NaN, and no error.
+    decoder : Decoder or None
+        How batches become numbers, if cells are more than numbers.
+    ledger : Ledger
+        How the files were when they were opened: they must not change.
     """
 
     dataset: Dataset
@@ -76,12 +97,14 @@ class FileRows(Table):
     weights: str | None = None
     prepare: Callable[[FloatArray], FloatArray] = field(default=as_stored, repr=False)
     has_gaps: bool = False
+    decoder: Decoder | None = field(default=None, repr=False)
+    ledger: Ledger = field(default_factory=Ledger, repr=False, compare=False)
 
     is_kept = False  # the rows can be read again
 
     def allow_gaps(self) -> Self:
         """Return the same rows, of which missing values are NaN and no error."""
-        return replace(self, has_gaps=True)
+        return replace(self, has_gaps=self.decoder is None or self.decoder.has_gaps)
 
     @classmethod
     def accepts(cls, X: Any) -> bool:
@@ -126,14 +149,23 @@ class FileRows(Table):
 
     @cached_property
     def _totals(self) -> tuple[float, float]:
-        if self.weights is None:
-            size = float(self._read_or_explain(self.dataset.count_rows))
+        if self.decoder is not None:
+            size = float(self.decoder.n_present)
             return size, size
-        only, present, mass = FileRows(self.dataset, (), self.weights), 0.0, 0.0
+        if self.weights is None:
+            size = float(self._count_rows())
+            return size, size
+        only = FileRows(self.dataset, (), self.weights, ledger=self.ledger)
+        present, mass = 0.0, 0.0
         for batch in only.batches():
             prior = only.numbers(batch)[1]
             present, mass = present + np.count_nonzero(prior), mass + float(np.sum(prior))  # type: ignore[arg-type]
         return present, mass
+
+    def _count_rows(self) -> int:
+        if self.ledger.sizes and not is_filtered(self.dataset):
+            return self.ledger.sizes[0]
+        return int(self._read_or_explain(self.dataset.count_rows))
 
     def fold(self, kernel: Callable[[FloatArray, FloatArray | None], Part]) -> Part:
         """Apply a kernel to every prepared block, in parallel; merge the results in order."""
@@ -227,15 +259,20 @@ class FileRows(Table):
         """Read the files in order; `others` names further columns to read."""
         names = list(dict.fromkeys([*self.columns, *filter(None, [self.weights]), *others]))
         read, seen = read_batches(self.dataset, names, block_rows(len(names))), dict[str, int]()
+        tally = self.ledger.open_pass()
         while (item := self._read_or_explain(lambda: next(read, None), others)) is not None:
             records, fragment = item
             if len(records):
+                tally.add(records)
                 batch = Batch(records, fragment, seen.get(fragment.path, 0))
                 seen[batch.file] = batch.first_row + len(records)
                 yield batch
+        tally.close()
 
     def numbers(self, batch: Batch) -> tuple[FloatArray, FloatArray | None]:
         """Return the columns of a batch as one block, and the prior weights."""
+        if self.decoder is not None:
+            return self._decode(self.decoder, batch), None
         values = np.empty((len(batch.records), self.n_features), order="F")
         for i, name in enumerate(self.columns):
             values[:, i] = self._column(batch, name)
@@ -247,6 +284,12 @@ class FileRows(Table):
             raise ValueError(f"{self._place(batch, row)}, column {self.weights!r}: "
                              "the weight is negative.")  # fmt: skip
         return values, prior
+
+    def _decode(self, decoder: Decoder, batch: Batch) -> FloatArray:
+        try:
+            return decoder.decode(batch.records)
+        except (import_pyarrow().ArrowException, ValueError) as error:
+            raise ValueError(f"{self._place(batch, 0)} and below: {error}") from error
 
     def _column(self, batch: Batch, name: str) -> FloatArray:
         records = batch.records.column(name)
@@ -285,6 +328,7 @@ class FileRows(Table):
         try:
             return read()
         except (import_pyarrow().ArrowException, OSError) as error:
+            self.ledger.check_files()
             names = [*self.columns, *filter(None, [self.weights]), *others]
             where = find_broken_part(self.dataset, names)
             raise ValueError(f"{where} cannot be read: {error}") from error
@@ -378,10 +422,13 @@ def open_rows(
         dataset = open_dataset(source, partitioning)
     if not hasattr(dataset, "files"):
         raise ValueError(f"A {type(dataset).__name__} has no files. Write it to Parquet first.")
+    ledger = Ledger.of(list(dataset.files))
+    if columns is None:
+        check_same_columns(dataset)
     used = tuple(list_columns(dataset) if columns is None else columns)
     if columns is None and weights is not None:
         used = tuple(name for name in used if name != weights)
-    rows = FileRows(dataset, used)
+    rows = FileRows(dataset, used, ledger=ledger)
     rows.check_columns(chosen=columns is not None)
     return rows if weights is None else rows.weight_by(weights)
 

@@ -64,7 +64,7 @@ FORMATS = (CSV, TSV, PARQUET, ARROW, JSON_LINES, XLSX)
 # Extensions that may follow the one of a text format, and the names of these compressions.
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 # Those that pyarrow datasets can read.
-_STREAMED_COMPRESSIONS = (".gz", ".bz2", ".zst")
+_STREAMED_COMPRESSIONS = (".gz", ".bz2")
 
 
 def find_format(path: str | Path, *, streamed: bool = False) -> Format:

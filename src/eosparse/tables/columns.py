@@ -91,8 +91,8 @@ _CODE_NAME = re.compile(r"(^|[_\W])(zip|zip_?code|post(al)?_?code|plz|phone|fax|
 PLAIN_NUMBERS = "numbers"
 # Different cells that the notation of a column is recognised from.
 _N_CELLS = 1000
-# Counted numbers from here on number rows; smaller ones may be measured.
-_LARGE_COUNT = 1000
+LARGE_COUNT = 1000
+"""Counted numbers from here on number rows; smaller ones may be measured."""
 # What `--output` of an earlier run added.
 _EARLIER = frozenset(
     f"eos_{name}"
@@ -248,7 +248,7 @@ def _are_row_numbers(whole: FloatArray, name: str) -> bool:
     to 72 in order are measured.
     """
     is_named_so = _ID_NAME.search(name) or _COUNTER_NAME.search(name)
-    is_counted = (np.diff(whole) == 1).all() and (whole[0] in (0, 1) or whole[0] >= _LARGE_COUNT)
+    is_counted = (np.diff(whole) == 1).all() and (whole[0] in (0, 1) or whole[0] >= LARGE_COUNT)
     if len(whole) < 3 or not (is_named_so or is_counted):
         return False
     return len(np.unique(whole)) == len(whole)

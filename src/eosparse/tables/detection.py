@@ -31,8 +31,17 @@ if TYPE_CHECKING:
 
     from eosparse.estimators import EOSDetector
 
+SCORES = ("eos_weight", "eos_p_value", "eos_is_outlier", "eos_reason")
+"""Columns that are added to a table."""
 # A row with a smaller weight (1 is average) plays no part in the fit.
 _HARDLY_ANY_WEIGHT = 1e-3
+# If more of the new rows than this are flagged, and at least so many, it is not by single mistakes.
+_TOO_MANY, _SEVERAL = 0.25, 3
+_OTHER_TABLE = (
+    "So many flagged rows are no single mistakes: the table differs from the one that the model "
+    "was fitted to. Check that the columns have the same units and meaning, or fit this table by "
+    "itself."
+)
 # If more of the rows than this play no part and are not flagged, that is no accident.
 _MAX_DOUBTFUL = 0.1
 
@@ -103,8 +112,9 @@ def _note_unseen_levels(detector: EOSDetector, cells: Cells) -> list[str]:
     reader = getattr(detector, "_reader", None)
     found = {} if reader is None else reader.unseen(cells.frame)
     return [
-        f"The model has not seen {_list_levels(levels)} in column {name!r}: such rows are compared "
-        "with all rows."
+        f"The model has not seen {_list_levels(levels)} in column {name!r}: such rows are judged "
+        "by the numbers that do not depend on it, and by others only if they are far from every "
+        "level."
         for name, levels in found.items()
     ]
 
@@ -121,7 +131,13 @@ def summarise_detection(scored: ScoredTable) -> DetectionSummary:
     return DetectionSummary(
         table=TableSummary(scored.source.name, len(frame), int(np.count_nonzero(is_kept))),
         columns=add_kinds(scored.columns, scored.detector),
-        notes=(*scored.source.notes, *scored.cells.notes, *_note_doubtful_rows(scored)),
+        notes=(
+            *scored.source.notes,
+            *scored.cells.notes,
+            *note_doubtful_rows(
+                count_doubtful(scored.weights, scored.is_outlier), len(scored.weights)
+            ),
+        ),
         model=summarise_model(scored.detector, len(scored.cells.names)),
         n_flagged=len(rows),
         flagged=_describe_flagged(scored, rows),
@@ -134,8 +150,17 @@ def summarise_detection(scored: ScoredTable) -> DetectionSummary:
 
 def summarise_scoring(scored: ScoredTable, level: float | None) -> DetectionSummary:
     """Summarise a table that was scored by a saved model."""
-    summary = summarise_detection(scored)
-    return replace(summary, model=ScoringSummary(**vars(summary.model), level=level))
+    summary, judge = summarise_detection(scored), scored.detector._judge
+    chance = level
+    if chance is None:
+        chance = float(judge.law.p_values(np.array([judge.cut]))[0])
+    share = summary.n_flagged / max(summary.table.n_used, 1)
+    is_other = summary.n_flagged >= _SEVERAL and share > max(_TOO_MANY, 2 * chance)
+    return replace(
+        summary,
+        notes=(*summary.notes, _OTHER_TABLE) if is_other else summary.notes,
+        model=ScoringSummary(**vars(summary.model), level=level, chance=chance),
+    )
 
 
 def summarise_model(detector: EOSDetector, n_columns: int) -> ModelSummary:
@@ -194,13 +219,17 @@ def _format_middle(value: float, kind: Kind) -> float | str:
     return float(f"{value:.6g}")
 
 
-def _note_doubtful_rows(scored: ScoredTable) -> list[str]:
+def count_doubtful(weights: FloatArray, is_outlier: BoolArray) -> int:
+    """Count the rows that play no part in the fit and yet are not flagged."""
+    return int(np.count_nonzero((weights < _HARDLY_ANY_WEIGHT) & ~is_outlier))
+
+
+def note_doubtful_rows(n_doubtful: int, n_rows: int) -> list[str]:
     """Warn if many rows play no part in the fit and yet are not flagged."""
-    is_doubtful = (scored.weights < _HARDLY_ANY_WEIGHT) & ~scored.is_outlier
-    if is_doubtful.mean() <= _MAX_DOUBTFUL:
+    if n_doubtful <= _MAX_DOUBTFUL * n_rows:
         return []
     return [
-        f"{np.count_nonzero(is_doubtful):,} rows have hardly any weight but are not flagged: the "
+        f"{n_doubtful:,} rows have hardly any weight but are not flagged: the "
         "model fits only the other rows, as happens with more columns than rows. You can trust the "
         "order of the rows but not the p-values, and too few rows may be flagged. Use fewer "
         "columns."
@@ -278,6 +307,8 @@ def describe_usual_values(frame: pd.DataFrame, columns: list[Column]) -> dict[st
     """Describe the values that are usual in each column that is used."""
     import pandas as pd
 
+    if frame.empty:
+        return {}
     names = [column.name for column in columns if column.role is Role.NUMBER]
     cells = pd.DataFrame(extract_numbers(frame, names), columns=names)
     quantiles = cells.quantile([0.05, 0.5, 0.95]).to_numpy().T
@@ -290,7 +321,8 @@ def describe_usual_values(frame: pd.DataFrame, columns: list[Column]) -> dict[st
             usual[column.name] = _describe_usual_dates(frame[column.name])
         if column.role is Role.CATEGORY:
             counts = frame[column.name].value_counts(normalize=True)
-            usual[column.name] = f"{format_cell(counts.index[0])} in {counts.iloc[0]:.0%}"
+            if len(counts):
+                usual[column.name] = f"{format_cell(counts.index[0])} in {counts.iloc[0]:.0%}"
     return usual
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from eosparse.rows.dialect import Dialect
 from eosparse.rows.formats import TableError
 from eosparse.rows.records import TextFile
+from eosparse.rows.text_files import MISSING_TEXT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,10 +32,7 @@ _WHOLE = r"^-?(0|[1-9][0-9]{0,17})$"
 _SHORT = r"^-?(0|[1-9][0-9]{0,14})$"
 _DECIMAL = r"^-?(0|[1-9][0-9]*)?(\.[0-9]+)([eE][-+]?[0-9]{1,3})?$|^-?[1-9]e[-+][0-9]{1,3}$"
 # What stands for a missing value in text.
-GAPS = (
-    *("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "#N/A N/A", "NaN", "nan", "-NaN", "-nan"),
-    *("NULL", "null", "None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
-)
+GAPS = MISSING_TEXT
 
 
 class Original(ABC):

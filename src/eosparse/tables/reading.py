@@ -15,6 +15,7 @@ from eosparse.rows.compression import find_compression_of, open_decompressed
 from eosparse.rows.dialect import Dialect, Hints
 from eosparse.rows.formats import ARROW, CSV, JSON_LINES, PARQUET, XLSX, Format, find_format
 from eosparse.rows.formats import TableError as TableError  # also read from here
+from eosparse.rows.limits import read_bounded
 from eosparse.rows.number_text import Notation
 from eosparse.rows.records import TextFile, open_text
 from eosparse.tables.originals import (
@@ -94,6 +95,11 @@ class _Reading:
         return Hints(separator, self.encoding, self.header, usual_separator, self.decimal)
 
 
+def make_hints(separator: str | None, encoding: str | None, header: bool | None) -> Hints:
+    """Return what was said about text files."""
+    return _Reading(None, separator, encoding, header).hint(",")
+
+
 def read_table(
     source: Source | Sequence[Source],
     stdin: BinaryIO | None = None,
@@ -146,7 +152,8 @@ def read_table(
     reading = _Reading(sheet, separator, encoding, header)
     sources = [source] if isinstance(source, (str, Path)) else list(source)
     files = [file for given in sources for file in _list_files(given)]
-    content = (stdin or sys.stdin.buffer).read() if "-" in map(str, files) else b""
+    given = stdin or sys.stdin.buffer
+    content = read_bounded(given, "standard input") if "-" in map(str, files) else b""
     tables = [_read_file(file, content, reading) for file in files]
     if len({table.decimal for table in tables}) > 1:  # a file of whole numbers has no mark
         reading = replace(reading, decimal=",")
@@ -194,7 +201,7 @@ def _read_known(source: Path | bytes, name: str, found: Format, reading: _Readin
         frame, marks = _parse_text(file), file.dialect
     else:
         original, notes = _read_typed(source, name, found, reading)
-        frame, marks = _make_frame(original), Dialect(())
+        frame, marks = make_frame(original), Dialect(())
     frame, notations, written = read_written_numbers(frame, marks.decimal)
     separator, decimal = marks.separator, marks.decimal
     return TableFile(frame, name, separator, decimal, (*notes, *written), original, notations)
@@ -307,13 +314,14 @@ _READERS: dict[Format, Callable[[Any, str, _Reading], tuple[Original, tuple[str,
 }
 
 
-def _make_frame(original: Original) -> pd.DataFrame:
+def make_frame(original: Original) -> pd.DataFrame:
     """Return values as a data frame, without the index that pandas stored."""
     import pandas as pd
 
     if not isinstance(original, ValuesOriginal):
         frame: pd.DataFrame = original.to_arrow().to_pandas()
-        return _flatten(frame.reset_index(drop=True).rename(columns=str))
+        names = [str(name) for name in frame.columns]  # tuples, if there are several levels
+        return _flatten(frame.reset_index(drop=True).set_axis(names, axis=1))
     rows = [[None if _is_gap(value) else value for value in row] for row in original.rows]
     return _flatten(pd.DataFrame(rows, columns=list(original.columns)))
 

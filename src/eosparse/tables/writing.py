@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -14,7 +16,7 @@ from eosparse.rows.compression import compression_of_name, open_compressed
 from eosparse.rows.dialect import Dialect
 from eosparse.rows.formats import ARROW, PARQUET, TSV, XLSX, Format, find_format
 from eosparse.rows.number_text import Notation, is_number
-from eosparse.rows.whole_file import replace_when_complete
+from eosparse.rows.whole_file import check_target, replace_when_complete
 from eosparse.tables.originals import (
     FrameOriginal,
     Original,
@@ -363,9 +365,20 @@ def _make_column(frame: Any, name: str) -> pa.Array:
     return pa.array(frame[name], from_pandas=True)
 
 
+def warn_of_replaced(path: Path, names: Sequence[str]) -> None:
+    """Say that a copy has new values in columns that the table had already."""
+    warnings.warn(
+        f"{path} has new values in columns of an earlier run: {', '.join(names)}.", stacklevel=2
+    )
+
+
 def check_writable(path: Path, *, force: bool) -> None:
-    """Refuse to replace a file unless `force` is set, and to write to a folder that is missing."""
-    if path.exists() and not force:
+    """Refuse to replace a file unless `force` is set, and a place where none can be written."""
+    if os.path.lexists(path) and not force:
         raise TableError(f"{path} already exists. Use --force to replace it.")
     if not path.parent.is_dir():
         raise TableError(f"The folder {path.parent} does not exist. Create it first.")
+    try:
+        check_target(path)
+    except OSError as error:
+        raise TableError(f"{path} cannot be written: {error.strerror or error}.") from None
