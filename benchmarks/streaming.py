@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.streaming --rows 2e6 8e6 --formats csv parquet`` writes tables of ten columns
 to a temporary folder, which is deleted, and prints a row for each. *Scan* is one pass of pyarrow's
-own scanner, *pass* one of a fit, *survey* the first pass, which looks at every cell, and *judge* the
+own scanner, *pass* one of a fit, *survey* the first pass, which sees every cell, and *judge* the
 last one; all are also given in scans. *Peak* is the resident memory of the whole command.
 """
 

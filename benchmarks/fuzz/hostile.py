@@ -13,9 +13,10 @@ import sys
 import pandas as pd
 
 from benchmarks.fuzz.files import fuzz_files
+from benchmarks.fuzz.models import fuzz_models
 
 # What may be attacked; each takes a seed and a number of seconds.
-FUZZERS = {"files": fuzz_files}
+FUZZERS = {"files": fuzz_files, "models": fuzz_models}
 # The address space of the process, in bytes: most of it is libraries and the stacks of threads.
 _MOST_MEMORY = 6 * 2**30
 _FINE = {"read", "refused", "loaded", "same"}

@@ -110,6 +110,23 @@ def test_an_error_tells_what_was_written_before(table, tmp_path, monkeypatch):
     assert len(pd.read_csv(tmp_path / "o.csv")) == 200
 
 
+@pytest.mark.parametrize("is_folder", [False, True], ids=["memory", "streamed"])
+def test_an_interrupted_fit_writes_nothing(table, tmp_path, monkeypatch, is_folder):
+    """A fit that is interrupted in Python has a result; in the command nobody waits for it."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("eosparse.cli.progress.StatusLine.show_iteration", interrupt)
+    if is_folder:
+        (tmp_path / "parts").mkdir()
+        table = table.rename(tmp_path / "parts" / "rows.csv").parent
+    found = run("detect", table, "-o", tmp_path / "o.csv")
+    assert found.exit_code == 130
+    assert "Interrupted. Nothing was written." in found.stderr
+    assert not (tmp_path / "o.csv").exists()
+
+
 @pytest.mark.parametrize("command", [["detect"], ["cells"]], ids=lambda c: c[0])
 @pytest.mark.parametrize(
     ("place", "message"),

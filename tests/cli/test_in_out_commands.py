@@ -85,6 +85,17 @@ def test_scores_and_repairs_change_nothing_else(table, tmp_path):
     assert differs == wrong
 
 
+def test_padded_labels_are_numbers_to_predict(table):
+    rows = make_rows()
+    for i, row in enumerate(rows[1:]):
+        row[3] = f"{i * 37 % 83:04d}"
+    write_rows(table, rows)
+    found = run(
+        "labels", table, "--target", "sex", "--missing", "drop", "--ignore", "code", "--json"
+    )
+    assert json.loads(found.stdout)["task"] == "regression"
+
+
 def test_columns_of_an_earlier_run_are_not_used_and_replaced_with_a_note(table, tmp_path):
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     assert run("detect", table, "-o", first).exit_code == 0

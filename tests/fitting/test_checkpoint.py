@@ -1,5 +1,6 @@
 """Checkpoints: any θ is saved and comes back as it was."""
 
+import pickle
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from sklearn.exceptions import ConvergenceWarning
 
+from eosparse import EOSDetector
 from eosparse.core import Status, alternate
 from eosparse.fitting.checkpoint import Checkpoint, pack, unpack
 from eosparse.models import ClusterModel, CustomModel, Line, Mixture, Normal, Plane
 from eosparse.rows import MemoryRows
+from eosparse.rows.sealed_file import from_npy, read_sealed, to_npy, write_sealed
 
 
 class Pair(NamedTuple):
@@ -159,3 +163,75 @@ def test_attempts_do_not_mix(tmp_path):
     assert checkpoint.load(names[2], X[:1]) is None
     with pytest.raises(ValueError, match="belongs to a fit of other rows"):
         Checkpoint(tmp_path / "c", "another problem").load(names[0], X[:1])
+
+
+def interrupted(path):
+    """Write the checkpoint of a fit that was stopped after its second pass."""
+
+    X = np.random.default_rng(0).standard_t(2, size=(120, 3))
+    with pytest.warns(ConvergenceWarning, match="interrupted after 2 passes"):
+        resumed(path, callback=lambda iteration: iteration.number == 2).fit(X)
+    return X
+
+
+def resumed(path, **options):
+    return EOSDetector(model="gaussian", alpha=2.0, start="uniform", checkpoint=path, **options)
+
+
+def forged(path, change):
+    """Change the arrays of a checkpoint, and its digest along."""
+    parts = read_sealed(path)
+    arrays = {name: from_npy(data) for name, data in parts.items() if name != "problem"}
+    (attempt,) = {name.split("/")[0] for name in arrays}
+    change(arrays, attempt)
+    data = {name: to_npy(np.asarray(array)) for name, array in arrays.items()}
+    write_sealed(path, {"problem": parts["problem"], **data}, compress=False)
+
+
+def set_part(name, value):
+    return lambda arrays, attempt: arrays.update({f"{attempt}/{name}": np.asarray(value)})
+
+
+FORGERIES = [
+    set_part("reached.location", [0.0, np.nan, 0.0]),
+    set_part("reached.location", [0.0, 0.0]),
+    set_part("reached.covariance", -np.eye(3)),
+    set_part("reached.covariance", np.eye(2)),
+    set_part("theta.location", [0.0, np.inf, 0.0]),
+    set_part("theta.location", np.zeros(4)),
+    set_part("history", []),
+    set_part("history", [1.0, 2.0]),
+    set_part("history", [np.nan, np.nan]),
+    set_part("n_iter", -1),
+    set_part("n_iter", [1, 2]),
+    set_part("summary", [2.0, 1.0]),
+    set_part("summary", [2.0, 0.0, -5.0, 1.0, 0.1]),
+    lambda arrays, attempt: arrays.pop(f"{attempt}/summary"),
+    lambda arrays, attempt: arrays.pop(f"{attempt}/reached.location"),
+]
+
+
+@pytest.mark.parametrize("change", FORGERIES, ids=range(len(FORGERIES)))
+def test_numbers_that_do_not_fit_together_are_refused(tmp_path, change):
+    path = tmp_path / "c"
+    X = interrupted(path)
+    forged(path, change)
+    with pytest.raises(ValueError, match="holds numbers that do not fit together"):
+        resumed(path).fit(X)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:0],
+        lambda data: data[:100] + bytes(50) + data[150:],
+        pickle.dumps,
+    ],
+)
+def test_damaged_checkpoints_are_refused(tmp_path, spoil):
+    path = tmp_path / "c"
+    X = interrupted(path)
+    path.write_bytes(spoil(path.read_bytes()))
+    with pytest.raises(ValueError, match="is not an eosparse checkpoint, or was damaged"):
+        resumed(path).fit(X)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from eosparse import EOSDetector
 from eosparse.fitting.table_input import open_new, open_training, read_new
 from eosparse.rows import Kind
+from eosparse.rows.levels import UNSEEN
 
 
 class Taker(BaseEstimator):
@@ -54,8 +55,8 @@ def test_frames_are_opened_by_their_types(make):
     assert estimator._reader.kinds == {"sex": Kind.CATEGORY, "is_member": Kind.LEVELS}
     estimator = pickle.loads(pickle.dumps(estimator))
     new = make({"age": [1.0], "sex": ["x"], "is_member": [True]})
-    assert open_new(estimator, new).values.tolist() == [[1, -1, 1]]
-    assert read_new(estimator, new, "explain").tolist() == [[1, -1, 1]]
+    assert open_new(estimator, new).values.tolist() == [[1, UNSEEN, 1]]
+    assert read_new(estimator, new, "explain").tolist() == [[1, UNSEEN, 1]]
 
 
 def test_kinds_of_the_estimator_are_used():

@@ -96,16 +96,22 @@ def test_headlines_agree_with_the_count(count, said):
     assert format_headline(replace(DETECTION, n_flagged=count)).startswith(said)
 
 
-def test_headlines_of_a_level_promise_no_false_discovery_rate():
-    model = ScoringSummary(**vars(DETECTION.model), level=0.05)
-    scored = replace(DETECTION, model=model, n_flagged=2)
-    assert format_headline(scored) == (
-        "2 of 1,000 rows in people.csv are outliers (0.20%), with p-values below 0.05. Expect "
-        "these in about 5% of good rows."
-    )
-    assert format_headline(replace(scored, n_flagged=0)) == (
-        "None of the 1,000 rows in people.csv is an outlier (no p-value is below 0.05)."
-    )
+@pytest.mark.parametrize(
+    ("level", "chance", "count", "said"),
+    [
+        (0.05, 0.05, 2, "2 of 1,000 rows in people.csv (0.20%) lie beyond the p-value 0.05."),
+        (0.05, 0.05, 0, "None of the 1,000 rows in people.csv lies beyond the p-value 0.05."),
+        (None, 2e-4, 1, "1 of 1,000 rows in people.csv (0.10%) lies beyond the model's cut-off."),
+        (None, 2e-4, 1000, "1,000 of 1,000 rows in people.csv (100.00%) lie beyond the model's"),
+    ],
+)
+def test_headlines_of_new_rows_promise_no_false_discovery_rate(level, chance, count, said):
+    model = ScoringSummary(**vars(DETECTION.model), level=level, chance=chance)
+    headline = format_headline(replace(DETECTION, model=model, n_flagged=count))
+    expected = "about 50" if level else "fewer than one"
+    assert headline.startswith(said)
+    assert headline.endswith(f"good rows of the training table, {expected} would.")
+    assert "discovery" not in headline
 
 
 NO_PROMISE = replace(MODEL, rung="local", promise=False, promise_reason="there is no law")
@@ -120,7 +126,9 @@ NO_PROMISE = replace(MODEL, rung="local", promise=False, promise_reason="there i
     ],
 )
 @pytest.mark.parametrize(
-    "model", [NO_PROMISE, ScoringSummary(**vars(NO_PROMISE), level=0.05)], ids=["detect", "score"]
+    "model",
+    [NO_PROMISE, ScoringSummary(**vars(NO_PROMISE), level=0.05, chance=0.05)],
+    ids=["detect", "score"],
 )
 def test_no_rate_is_promised_where_none_is_known(count, said, model):
     summary = replace(DETECTION, model=model, n_flagged=count)

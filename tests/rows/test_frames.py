@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from eosparse import EOSCells, EOSDetector
 from eosparse.rows import FrameReader, Kind, has_more_than_numbers
+from eosparse.rows.levels import UNSEEN
 
 LIBRARIES = [pd.DataFrame, pl.DataFrame, pa.table]
 N_ROWS = 6
@@ -152,7 +153,7 @@ def test_single_precision_is_kept(make):
 def test_unseen_levels_are_codes_of_their_own(make):
     reader = FrameReader.learn(make({"c": ["u", "v"], "t": [True, False]}))
     new = make({"c": ["v", "w", "w", "a"], "t": [True] * 4})
-    assert reader.read(new)[:, 0].tolist() == [1, -1, -1, -1]
+    assert reader.read(new)[:, 0].tolist() == [1, UNSEEN, UNSEEN, UNSEEN]
     assert reader.unseen(new) == {"c": ("a", "w")}
     assert reader.unseen(make({"c": ["v"], "t": [True]})) == {}
 
@@ -284,6 +285,27 @@ def test_copies_of_rows_do_not_make_a_category_of_an_identifier(make):
     for columns in (once, thrice):
         with pytest.raises(ValueError, match="30 different texts in 30 rows"):
             FrameReader.learn(make(columns))
+
+
+@pytest.mark.parametrize(
+    ("learned", "written", "codes"),
+    [
+        (["1", "2", "x"], [1, 2, 2], [0, 1, 1]),
+        (["1", "2", "x"], [1.0, 2.0, 7.0], [0, 1, UNSEEN]),
+        (["1", "2", "x"], ["1.0", "02", "x"], [0, 1, 2]),
+        (["1", "1.0", "x"], [1.0, 1.0, 1.0], [1, 1, 1]),
+        (["01", "1.0", "x"], ["1", "01", "x"], [UNSEEN, 0, 2]),
+        (["False", "True", "maybe"], [True, False, True], [1, 0, 1]),
+        (["False", "True", "maybe"], ["true", "FALSE", "maybe"], [1, 0, 2]),
+        (["False", "True", "maybe"], [1.0, 0.0, 2.0], [1, 0, UNSEEN]),
+        (["0", "a", "b"], ["c", "a", "0.0"], [UNSEEN, 1, 0]),
+    ],
+)
+def test_a_level_is_the_same_however_it_is_written(make, learned, written, codes):
+    reader = FrameReader.learn(make({"c": learned}), {"c": "category"})
+    frame = make({"c": written})
+    assert reader.read(frame)[:, 0].tolist() == codes
+    assert bool(reader.unseen(frame)) == (UNSEEN in codes)
 
 
 # Queries, and types of pandas beside NumPy's

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosparse.rows import learn_effects
+from eosparse.rows import LevelEffects, learn_effects
+from eosparse.rows.levels import UNSEEN
 
 
 def two_factors(n_rows=4000, seed=0):
@@ -123,3 +124,20 @@ def test_the_test_of_medians_keeps_its_level():
     z = rng.normal(size=(300, 4000))
     steps = learn_effects(z, rng.integers(0, 3, (300, 1)).astype(float), np.ones(300)).steps[0]
     assert (steps != 0).any(axis=0).mean() < 0.003
+
+
+@pytest.mark.parametrize("code", [UNSEEN, np.nan], ids=["unseen", "missing"])
+def test_an_unknown_level_explains_what_some_level_may(code):
+    # Levels 0 and 1 shift the first number by -2 and 3, and the second not at all: a further one
+    # may shift the first by -7 to 8.
+    effects = LevelEffects((np.array([0.0, 1.0]),), (np.array([[-2.0, 0.0], [3.0, 0.0]]),))
+    z = np.array([[0.0, 1.0], [-6.9, 1.0], [7.9, -4.0], [-9.0, 1.0], [18.0, 1.0]])
+    left = effects.subtract(z, np.full((5, 1), code))
+    expected = [[np.nan, 1.0], [np.nan, 1.0], [np.nan, -4.0], [-2.0, 1.0], [10.0, 1.0]]
+    np.testing.assert_allclose(left, expected)
+    np.testing.assert_array_equal(effects.add_up(np.full((5, 1), code), 2), 0.0)
+
+
+def test_a_rare_level_has_no_effect():
+    effects = LevelEffects((np.array([0.0]),), (np.array([[-2.0]]),))
+    assert effects.subtract(np.array([[5.0]]), np.array([[7.0]])).tolist() == [[5.0]]

@@ -4,6 +4,7 @@ import io
 import json
 import pickle
 import zipfile
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,8 @@ import pytest
 import eosparse
 from eosparse import EOSDetector
 from eosparse.datasets import make_contaminated
-from eosparse.models import GaussianModel
+from eosparse.models import GaussianModel, MixtureModel
+from eosparse.rows.sealed_file import find_digest, from_npy, to_npy
 from eosparse.tables import recognise_columns, take_cells
 from eosparse.tables.models import ModelError, load_model, save_model
 
@@ -81,6 +83,54 @@ def test_every_rung_is_saved(tmp_path, rung):
     assert [str(group) for group in saved.groups_] == [str(group) for group in detector.groups_]
 
 
+def with_gaps(frame):
+    rng = np.random.default_rng(1)
+    return frame.mask(rng.random(frame.shape) < 0.03)
+
+
+def other_models():
+    """Frames and options beside the rungs: gaps, levels, named models, structures, rules."""
+    rng = np.random.default_rng(2)
+    plain = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+    levels = plain.assign(k=rng.integers(0, 4, 200), m=rng.integers(0, 3, 200))
+    rungs = tables_of_every_rung()
+    gaps = {name: with_gaps(frame.head(150)) for name, frame in rungs.items()}
+    named = ("clusters", "subspace", "regression")
+    return {
+        **{f"{name} with gaps": (gaps[name], {"model": name}) for name in list(rungs)[1:]},
+        "gaussian with gaps": (gaps["gaussian"], {}),
+        **{name: (plain, {"model": name}) for name in named},
+        **{f"{name} without weights": (plain, {"model": name, "alpha": np.inf}) for name in named},
+        "subspace with gaps": (with_gaps(plain), {"model": "subspace"}),
+        "levels": (levels, {}),
+        "mixture": (plain.head(80), {"model": MixtureModel(2)}),
+        "kinds": (rungs["groups"].head(150), {"groups": "kinds"}),
+        "dependent columns": (plain.assign(d=plain["a"] + plain["b"]), {}),
+        "share": (plain, {"contamination": 0.1}),
+        "single-precision alpha": (plain, {"alpha": np.float32(0.9), "fdr": np.float32(0.02)}),
+        "fractions": (plain, {"alpha": Fraction(9, 10), "level": Fraction(1, 50)}),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(other_models()))
+@pytest.mark.filterwarnings("ignore")
+def test_every_kind_of_model_is_saved(tmp_path, name):
+    frame, options = other_models()[name]
+    columns = recognise_columns(frame)
+    cells = take_cells(frame, columns, missing="keep")
+    detector = EOSDetector(**options).fit(cells.frame)
+    save_model(detector, columns, cells, tmp_path / "m.eos")
+    saved = load_model(tmp_path / "m.eos").detector
+    new = cells.frame if options.get("model") in NO_GAPS else with_gaps(cells.frame)
+    for method in ("p_values", "predict", "score_samples", "transform"):
+        answer = getattr(saved, method)(new)
+        np.testing.assert_array_equal(answer, getattr(detector, method)(new))
+        assert np.isfinite(answer).all()
+
+
+NO_GAPS = ("clusters", "regression")
+
+
 def rewritten(path, change):
     with zipfile.ZipFile(path) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -108,14 +158,13 @@ def test_a_changed_file_is_refused(path):
 
 def forged(path, change):
     """Change the contents and the digest along."""
-    from eosparse.tables.models import _digest
 
     def both(files):
         files.pop("digest")
         content = json.loads(files["model.json"])
         change(content, files)
         files["model.json"] = json.dumps(content).encode()
-        files["digest"] = _digest(files).encode()
+        files["digest"] = find_digest(files).encode()
 
     rewritten(path, both)
 
@@ -152,6 +201,98 @@ def test_pickles_are_not_loaded(path):
     forged(path, change)
     with pytest.raises(ModelError, match="not an eosparse model"):
         load_model(path)
+
+
+def set_at(*keys, value):
+    """Return a change of model.json at a place."""
+
+    def change(content, _files):
+        for key in keys[:-1]:
+            content = content[key]
+        assert keys[-1] in content or isinstance(content, list)
+        content[keys[-1]] = value
+
+    return change
+
+
+def set_array(of, edit):
+    """Return a change of the array of a field of the judged θ."""
+
+    def change(content, files):
+        fields = content["judge"]["fields"]["fit"]["fields"]["result"]["fields"]["last"]["fields"]
+        name = f"{fields[of]['array']}.npy"
+        files[name] = to_npy(edit(from_npy(files[name])))
+
+    return change
+
+
+def drop(name):
+    return lambda _content, files: files.pop(name)
+
+
+FIT = ("judge", "fields", "fit", "fields")
+FORGERIES = [
+    ("negative variance", set_array("covariance", np.negative)),
+    ("singular", set_array("covariance", np.ones_like)),
+    ("not symmetric", set_array("covariance", np.triu)),
+    ("not finite", set_array("location", lambda a: a * np.nan)),
+    ("too long", set_array("location", lambda a: np.append(a, 0.0))),
+    ("another shape", set_array("covariance", lambda a: a[:, :-1])),
+    ("another type", set_array("location", lambda a: a.astype(int))),
+    ("a word for a number", set_at("judge", "fields", "cut", value="7")),
+    ("NaN", set_at("judge", "fields", "cut", value=float("nan"))),
+    ("no rows", set_at(*FIT, "n_rows", value=0.0)),
+    ("infinite rows", set_at(*FIT, "n_rows", value=float("inf"))),
+    ("true", set_at(*FIT, "n_rows", value=True)),
+    ("another class", set_at("judge", "fields", "law", "class", value="Normal")),
+    ("no law", set_at("judge", "fields", "law", value=None)),
+    ("negative scale", set_at("judge", "fields", "law", "fields", "scale", value=-1.0)),
+    ("no weight", set_at("judge", "fields", "held", value=0.0)),
+    ("another column", set_at("names", 0, value="other")),
+    ("one column less", set_at("names", value=["c0", "c1", "c2"])),
+    ("names are numbers", set_at("names", value=[0, 1, 2, 3])),
+    ("a role that is none", set_at("columns", 0, "role", value="king")),
+    ("columns of another role", set_at("columns", 0, "role", value="text")),
+    ("fills are a list", set_at("fills", value=[])),
+    ("a date format that is none", set_at("formats", value={"c0": 3})),
+    ("a parameter out of range", set_at("parameters", "fdr", value=7)),
+    ("an unknown parameter", set_at("parameters", value={"verbose": True})),
+    ("statements are missing", set_at("statements", value={})),
+    ("no promise", set_at("statements", "promise_", value=None)),
+    ("no JSON object", lambda content, _files: content.clear()),
+    ("an array is missing", drop("array0.npy")),
+    ("an array too many", lambda _c, files: files.update({"array99.npy": to_npy(np.ones(2))})),
+    ("a file too many", lambda _c, files: files.update({"readme.txt": b"hello"})),
+]
+
+
+@pytest.mark.parametrize(("_name", "change"), FORGERIES, ids=[name for name, _ in FORGERIES])
+def test_forged_models_are_refused_in_a_sentence(path, _name, change):
+    forged(path, change)
+    with pytest.raises(ModelError, match="not an eosparse model, or was damaged") as caught:
+        load_model(path)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("bracket", [b"[", b'{"a":'])
+def test_nested_json_is_refused(path, bracket):
+    def change(files):
+        files.pop("digest")
+        files["model.json"] = bracket * 100_000
+        files["digest"] = find_digest(files).encode()
+
+    rewritten(path, change)
+    with pytest.raises(ModelError, match="not an eosparse model, or was damaged"):
+        load_model(path)
+
+
+def test_json_beyond_the_limit_is_not_parsed(path, monkeypatch):
+    monkeypatch.setattr("eosparse.tables.models._MOST_JSON_BYTES", 100)
+    with pytest.raises(ModelError, match="more than 100 bytes besides its numbers"):
+        load_model(path)
+    with pytest.raises(ModelError, match="4 columns with their names and categories are too many"):
+        save_model(*made()[:3], path)
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", pickle.dumps({"a": 1})])

@@ -238,17 +238,6 @@ def test_what_cannot_be_read_is_named(tmp_path, name, content, message):
         read_table(path)
 
 
-@pytest.mark.parametrize("place", ["XFD1048576", "ZZ200000"])
-def test_a_cell_far_off_is_no_table(tmp_path, place):
-    book = openpyxl.Workbook(write_only=False)
-    book.active.append(["a", "b"])
-    book.active.append([1, 2])
-    book.active[place] = 3
-    book.save(tmp_path / "t.xlsx")
-    with pytest.raises(TableError, match="too much for a workbook"):
-        read_table(tmp_path / "t.xlsx")
-
-
 def test_lines_may_be_longer_than_what_is_looked_at_first(tmp_path):
     names = [f"gene_{i:06d}" for i in range(25_000)]
     lines = [",".join(names), *(",".join([str(i)] * len(names)) for i in range(3))]

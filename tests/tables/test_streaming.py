@@ -123,7 +123,7 @@ def test_a_large_file_is_streamed(tmp_path, monkeypatch, ending):
     path = tmp_path / f"all.{ending}"
     WRITERS[ending](make_table(), path)
     whole = detect(path)
-    monkeypatch.setattr("eosparse.rows.limits.MOST_BYTES_IN_MEMORY", 1000)
+    monkeypatch.setattr("eosparse.rows.limits.are_too_large", lambda _: True)
     streamed = detect(path)
     assert any("streamed" in note for note in streamed["notes"])
     check_same(streamed, whole)
@@ -197,7 +197,7 @@ def test_text_is_streamed_however_it_is_written(tmp_path, monkeypatch, name):
     frame["ort"] = rng.choice(["Köln", "Ulm"], 600)
     frame.loc[30, "b"] = 900.25
     DIALECTS[name](frame, tmp_path / "rows.csv")
-    monkeypatch.setattr("eosparse.rows.limits.MOST_BYTES_IN_MEMORY", 1000)
+    monkeypatch.setattr("eosparse.rows.limits.are_too_large", lambda _: True)
     found = detect(tmp_path / "rows.csv")
     assert [r["row"] for r in found["flagged"]] == [31]
     assert found["flagged"][0]["reasons"][0]["value"] == "900.25"

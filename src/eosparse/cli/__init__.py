@@ -14,4 +14,7 @@ def main() -> None:
             raise
         print("The command needs Typer: pip install 'eosparse[cli]'.", file=sys.stderr)
         raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("Interrupted. Nothing was written.", file=sys.stderr)
+        raise SystemExit(130) from None
     app()

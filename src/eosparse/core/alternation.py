@@ -292,8 +292,7 @@ class _Alternation(Generic[Block, Theta, Stats]):
     def _choose_next(self, state: State[Theta], statistics: Stats) -> State[Theta]:
         """Choose the θ to visit next, or end."""
         theta, history = state.theta, state.objective_history
-        unit = self.model.objective_unit(self.alpha)
-        target = self.tol * max(unit, abs(history[-1]))
+        target = self.tol * max(self.model.objective_unit(self.alpha), self._find_size(state))
         state = replace(state, fall=np.nan, target=target)
         if len(history) > 1 and history[-2] - history[-1] <= target:
             return replace(state, status=Status.CONVERGED)
@@ -312,6 +311,18 @@ class _Alternation(Generic[Block, Theta, Stats]):
         return replace(
             state, theta=foresight.further, plain=solved, fall=foresight.fall, status=status
         )
+
+    def _find_size(self, state: State[Theta]) -> float:
+        """Return the size of the objective to which falls are compared.
+
+        -α log Σu is part of it whatever θ is. Beside errors of about one, a large α would make that
+        part the whole, and any θ good enough.
+        """
+        objective, summary = state.objective_history[-1], state.summary
+        has_unit = self.model.objective_unit(self.alpha) != 1.0
+        if has_unit or summary is None or not _LARGE_ALPHA <= self.alpha < np.inf:
+            return abs(objective)
+        return abs(objective + self.alpha * float(np.log(summary.mass)))
 
     def _end_at_limit(self, state: State[Theta]) -> State[Theta]:
         is_last = state.n_iter >= self.max_iter
@@ -377,6 +388,8 @@ def solve_from_prior(model: ErrorModel[Block, Theta, Stats], rows: Rows[Block]) 
     return model.solve(rows.fold(sum_up))
 
 
+# Larger than any that is chosen for errors of about one.
+_LARGE_ALPHA = 1e3
 # Rounding in the errors of badly conditioned data, relative to the objective.
 _ROUNDING = 1e-8
 

@@ -18,6 +18,7 @@ from eosparse.fitting.cell_rates import find_cell_cut, find_row_cut
 from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import combine_options
 from eosparse.fitting.table_input import open_new, open_training, read_new
+from eosparse.fitting.whole_fit import fit_or_restore
 from eosparse.inference import Promise
 from eosparse.rows import Table, collect_rows, fit_threads, is_frame
 
@@ -140,6 +141,7 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
         self.tol = tol
         self.max_iter = max_iter
 
+    @fit_or_restore
     def fit(
         self,
         X: Any,
@@ -162,7 +164,7 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
         EOSCells
             The fitted estimator.
         """
-        check_number("fdr", self.fdr, "(0, 1)")
+        fdr = check_number("fdr", self.fdr, "(0, 1)")
         options = combine_options(self.alpha, self.efficiency, self.tol, self.max_iter)
         self.__dict__.pop("cell_cut_", None)
         table = open_training(self, X, sample_weight)
@@ -170,7 +172,7 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
         kinds = {**({} if reader is None else reader.kinds), **(self.kinds or {})}
         with fit_threads(table.n_features):
             self._fit: CellFit = fit_cells(table, options, kinds, bends=self.margins)
-            self._set_rates(table)
+            self._set_rates(table, fdr)
         result, theta = self._fit.fit.result, self._fit.theta
         self.columns_ = self._fit.columns
         self.alpha_ = result.alpha
@@ -187,11 +189,11 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
             warn_of_early_end(result, self.max_iter)
         return self
 
-    def _set_rates(self, table: Table) -> None:
-        self._cut = find_cell_cut(self._fit, table, self.fdr)
+    def _set_rates(self, table: Table, fdr: float) -> None:
+        self._cut = find_cell_cut(self._fit, table, fdr)
         self.promise_: Promise = self._cut.promise
         self.cell_cut_: float = self._cut.p_value
-        self._row_cut = find_row_cut(self._fit, table, self.fdr)
+        self._row_cut = find_row_cut(self._fit, table, fdr)
 
     # The training rows
 

@@ -27,6 +27,7 @@ from eosparse.fitting.label_learning import (
 from eosparse.fitting.learning import Learned, LearningOptions
 from eosparse.fitting.meta_input import PresentRows, check_labels, select_present_rows
 from eosparse.fitting.weighted_fit import predict_probabilities
+from eosparse.fitting.whole_fit import fit_or_restore
 from eosparse.inference import LabelNoise
 
 
@@ -172,6 +173,7 @@ class EOSClassifier(ClassifierMixin, WeightedLearner):  # type: ignore[misc]  # 
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @fit_or_restore
     def fit(
         self,
         X: Any,

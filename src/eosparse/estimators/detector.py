@@ -23,6 +23,7 @@ from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.progress import Progress
 from eosparse.fitting.table_input import open_training, read_new
+from eosparse.fitting.whole_fit import fit_or_restore
 from eosparse.inference import Explanation
 from eosparse.rows import STORAGES, Table, TableView, find_index
 
@@ -229,6 +230,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, Correcti
         self.checkpoint = checkpoint
         self.random_state = random_state
 
+    @fit_or_restore
     def fit(
         self,
         X: Any,
@@ -386,8 +388,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, Correcti
         most probable component; for a regression, the residual in the target's column.
         """
         values = read_new(self, X, "transform")
-        deviations: FloatArray = self._judge.fit.deviations(values).astype(values.dtype)
-        return deviations
+        return np.asarray(self._judge.fit.deviations(values).astype(values.dtype))
 
     def explain(self, X: ArrayLike) -> Explanation:
         """Split the squared distance of each row among the columns.

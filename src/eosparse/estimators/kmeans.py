@@ -18,6 +18,7 @@ from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import combine_options
 from eosparse.fitting.search import MODEL_EFFICIENCY
 from eosparse.fitting.table_input import open_new, open_training, read_new
+from eosparse.fitting.whole_fit import fit_or_restore
 from eosparse.models import ClusterModel, Fit, squared_distances
 from eosparse.rows import as_float64, single_threaded_blas
 
@@ -126,6 +127,7 @@ class EOSKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.tol = tol
         self.max_iter = max_iter
 
+    @fit_or_restore
     def fit(
         self,
         X: Any,

@@ -118,7 +118,7 @@ def find_label_issues(
     >>> int(issues.table["row"].iloc[0])
     7
     """
-    check_number("fdr", fdr, "(0, 1)")
+    fdr = check_number("fdr", fdr, "(0, 1)")
     check_choice("task", task, ("auto", "classification", "regression"))
     check_whole("n_neighbors", n_neighbors, 0)
     labels = check_one_column(y)

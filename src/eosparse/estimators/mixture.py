@@ -17,6 +17,7 @@ from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import combine_options
 from eosparse.fitting.search import MODEL_EFFICIENCY
 from eosparse.fitting.table_input import open_new, open_training, read_new
+from eosparse.fitting.whole_fit import fit_or_restore
 from eosparse.inference import MixtureLaw
 from eosparse.models import Fit, Mixture, MixtureModel
 from eosparse.rows import Coordinates, single_threaded_blas
@@ -126,6 +127,7 @@ class EOSGaussianMixture(DensityMixin, RowEstimator):  # type: ignore[misc]  # s
         self.tol = tol
         self.max_iter = max_iter
 
+    @fit_or_restore
     def fit(
         self,
         X: Any,

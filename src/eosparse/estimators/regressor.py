@@ -32,6 +32,7 @@ from eosparse.fitting.target_learning import (
     estimate_scale,
     learn_targets,
 )
+from eosparse.fitting.whole_fit import fit_or_restore
 from eosparse.models import least_absolute_residuals
 
 # A robust start needs this many rows per column of the joint table: with fewer, its covariance says
@@ -173,6 +174,7 @@ class EOSRegressor(RegressorMixin, WeightedLearner):  # type: ignore[misc]  # sk
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @fit_or_restore
     def fit(
         self,
         X: Any,
@@ -289,7 +291,7 @@ def _find_robust_starts(problem: TargetProblem) -> Iterator[FloatArray]:
         warnings.simplefilter("ignore")  # these are starts, not answers
         # Rows without a joint covariance have no bulk.
         with suppress(ValueError):
-            table = np.column_stack([values, problem.y])
+            table = np.column_stack([values, problem.scaled])
             yield EOSDetector().fit(table, sample_weight=problem.prior).weights_
-        distances = least_absolute_residuals(values, problem.y, problem.prior)
+        distances = least_absolute_residuals(values, problem.scaled, problem.prior)
         yield problem.prior * (distances <= weighted_quantiles(distances, problem.prior, (0.5,)))

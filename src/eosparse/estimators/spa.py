@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from eosparse.core import FloatArray, check_alpha, check_choice, check_number, check_whole
 from eosparse.estimators.notebook import SummaryMixin, summarise_weights
@@ -18,6 +18,7 @@ from eosparse.fitting.class_weights import (
     warn_of_lost_classes,
     weigh_labelled_rows,
 )
+from eosparse.fitting.given_arrays import check_range, validate_numbers
 from eosparse.fitting.meta_input import check_labels, check_prior
 from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.spa_choices import SPAChoice, choose_settings
@@ -28,6 +29,7 @@ from eosparse.fitting.spa_fit import (
     fit_boxes,
     fit_labels,
 )
+from eosparse.fitting.whole_fit import fit_or_restore
 from eosparse.rows import BoundedColumns, MemoryRows, bound_columns, spread_out
 
 # Columns are scaled by about this many rows, whose quantiles are good to a few thousandths.
@@ -166,6 +168,7 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @fit_or_restore
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit boxes, weights and labels.
 
@@ -192,9 +195,10 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         [False, True]
         """
         self._check_parameters()
-        values, labels = validate_data(
-            self, X, check_labels(self, y), dtype=[np.float64, np.float32], ensure_min_samples=2
-        )
+        labels = check_labels(self, y)
+        values = validate_numbers(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        check_consistent_length(values, labels)
+        check_range(values)
         prior = check_prior(sample_weight, values)
         self.classes_ = _find_classes(labels, prior)
         # Rows without prior weight may have a class that no other row has.
@@ -206,7 +210,12 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         self._boxes = fit_boxes(table, choice.settings, random_state)
         rows = table.affiliate(self._boxes)
         result = fit_labels(
-            table, rows, choice.alpha, self.simplex, tol=self.tol, max_iter=self.max_iter
+            table,
+            rows,
+            choice.alpha,
+            self.simplex,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
         )
         errors = compute_label_errors(table, rows, result.theta)
         self.box_centers_ = self._boxes.find_raw_centers(table)
@@ -241,7 +250,7 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         [[0.0, 1.0]]
         """
         check_is_fitted(self, "box_labels_")
-        values = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        values = validate_numbers(self, X, reset=False, dtype=[np.float64, np.float32])
 
         def predict_block(block: FloatArray) -> FloatArray:
             mixed = self._boxes.affiliations(self._columns(block)) @ self.box_labels_
@@ -279,19 +288,20 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         """Return the settings, and those left open as they were chosen."""
         is_soft = self.affiliation == "soft"
         soft = _UNIT_TEMPERATURE if self.temperature == "auto" else float(self.temperature)
+        few = self.epsilon_features
         settings = SPASettings(
-            n_boxes=_FEW_BOXES if self.n_boxes == "auto" else self.n_boxes,
+            n_boxes=_FEW_BOXES if self.n_boxes == "auto" else int(self.n_boxes),
             temperature=soft if is_soft else 0.0,
-            epsilon_label=self.epsilon_label,
-            epsilon_features=self.epsilon_features,
-            n_init=self.n_init,
-            tol=self.tol,
-            max_iter=self.max_iter,
+            epsilon_label=float(self.epsilon_label),
+            epsilon_features=None if few is None else float(few),
+            n_init=int(self.n_init),
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
         )
         return choose_settings(
             table,
             settings,
-            self.alpha,
+            check_alpha(self.alpha),
             random_state,
             chooses_boxes=self.n_boxes == "auto",
             chooses_temperature=self.temperature == "auto" and is_soft,

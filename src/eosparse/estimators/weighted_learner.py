@@ -34,18 +34,14 @@ class WeightedLearner(SummaryMixin, MetaEstimatorMixin, BaseEstimator):  # type:
 
     def _check_options(self) -> LearningOptions:
         """Check the parameters that all subclasses have."""
-        check_alpha(self.alpha)
         if not isinstance(self.out_of_fold, (bool, np.bool_)):
             check_choice("out_of_fold", self.out_of_fold, ("auto",))
-        check_whole("n_folds", self.n_folds, 2)
-        check_number("tol", self.tol, "[0, inf)")
-        check_whole("max_iter", self.max_iter, 1, words=(None,))
         return LearningOptions(
-            alpha=self.alpha,
+            alpha=check_alpha(self.alpha),
             out_of_fold=self.out_of_fold,
-            n_folds=self.n_folds,
-            tol=self.tol,
-            max_iter=self.max_iter,
+            n_folds=check_whole("n_folds", self.n_folds, 2),
+            tol=check_number("tol", self.tol, "[0, inf)"),
+            max_iter=check_whole("max_iter", self.max_iter, 1, words=(None,)),
             random_state=self.random_state,
         )
 

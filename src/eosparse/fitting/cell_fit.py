@@ -39,6 +39,7 @@ from eosparse.rows import (
     learn_view,
     recognise_kinds,
 )
+from eosparse.rows.coordinates import check_scale
 
 # Without margins, the scale of a column is that of its middle half. A first guess of margins leaves
 # out less; they are then learned in turns with the cells that belong.
@@ -179,10 +180,12 @@ class CellFit:
         )
         assert self.model.costs is not None
         there, places = ~np.isnan(values), self.view.places
+        is_seen = ~np.isnan(z)  # a number may be there, and its level unknown
         weights, p_values = np.ones(values.shape), np.full(values.shape, np.nan)
         rivals, kept = np.zeros(values.shape), there.copy()
-        weights[:, places] = np.where(there[:, places], expit(self.model.costs - cells.errors), 1.0)
-        p_values[:, places], kept[:, places] = compared.p_values, cells.kept
+        weights[:, places] = np.where(is_seen, expit(self.model.costs - cells.errors), 1.0)
+        p_values[:, places] = compared.p_values
+        kept[:, places] = np.where(is_seen, cells.kept, there[:, places])
         rivals[:, places] = self.find_rivals(compared)
         std = (high - low) / (2 * reach)
         rows = self.judge_rows(values)
@@ -238,6 +241,8 @@ def fit_cells(
             "X has no column of numbers, and cells of others are compared with such. Pass "
             "kinds={'column': 'number'} if a column is one."
         )
+    units = np.array([margin.unit for margin in view.margins.columns])
+    check_scale(units, [columns[int(place)].name for place in view.places])
     fit = fit_model(table, CellModel(), options, seen_as=view)
     found = _calibrate(fit, view, columns, sample)
     if bends:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from eosparse.core import Callback, DescentError, FloatArray, Iteration, State, WeightSummary
-from eosparse.rows.whole_file import replace_when_complete
+from eosparse.rows.sealed_file import from_npy, read_sealed, to_npy, write_sealed
+
+_PROBLEM = "problem"
 
 
 @dataclass
@@ -41,8 +42,13 @@ class Checkpoint:
         self.n_attempts += 1
         return f"{self.n_attempts} {alpha:.9g}"
 
-    def load(self, attempt: str, template: Any) -> State[Any] | None:
-        """Return the state that an alternation had reached, if any; θ is like the template."""
+    def load(
+        self, attempt: str, template: Any, find_errors: Callable[[Any], Any] | None = None
+    ) -> State[Any] | None:
+        """Return the state that an alternation had reached, if any; θ is like the template.
+
+        `find_errors` tries a θ on some rows, so that one that does not fit them is refused.
+        """
         saved = self._read()
         if f"{attempt}/n_iter" not in saved:
             return None
@@ -51,15 +57,17 @@ class Checkpoint:
             for name, value in saved.items()
             if name.startswith(f"{attempt}/")
         }
-        has_plain = any(name.startswith("plain") for name in parts)
-        return State(
-            unpack(template, parts, "theta"),
-            unpack(template, parts, "plain") if has_plain else None,
-            tuple(parts["history"].tolist()),
-            int(parts["n_iter"]),
-            unpack(template, parts, "reached"),
-            WeightSummary(*parts["summary"].tolist()),
-        )
+        try:
+            state = _restore(template, parts)
+            _check_state(state, template)
+            if find_errors is not None and not np.isfinite(find_errors(state.reached)).all():
+                raise ValueError("an error is not finite")
+        except Exception as error:  # numbers that fit together nowhere fail in any way
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} holds numbers that do not fit together. Pass "
+                "another file, or remove it."
+            ) from error
+        return state
 
     def save_to(self, attempt: str) -> Callback:
         """Return a callback that saves the state of an alternation after each pass."""
@@ -94,13 +102,13 @@ class Checkpoint:
         if not self.path.exists():
             return {}
         try:
-            with np.load(self.path, allow_pickle=False) as file:
-                saved = dict(file)
-            problem = str(saved.pop("problem"))
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            parts = read_sealed(self.path)
+            problem = parts.pop(_PROBLEM).decode()
+            saved = {name: from_npy(data) for name, data in parts.items()}
+        except (ValueError, KeyError) as error:  # SealError among them
             raise ValueError(
-                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint. Pass another "
-                "file, or remove it."
+                f"checkpoint={str(self.path)!r} is not an eosparse checkpoint, or was damaged. "
+                "Pass another file, or remove it."
             ) from error
         if problem != self.problem:
             raise ValueError(
@@ -110,8 +118,43 @@ class Checkpoint:
         return saved
 
     def _write(self, parts: dict[str, FloatArray]) -> None:
-        with replace_when_complete(self.path) as partial, partial.open("wb") as file:
-            np.savez(file, problem=np.array(self.problem), **parts)  # type: ignore[arg-type]
+        data = {name: to_npy(np.asarray(part)) for name, part in parts.items()}
+        write_sealed(self.path, {_PROBLEM: self.problem.encode(), **data}, compress=False)
+
+
+def _restore(template: Any, parts: dict[str, FloatArray]) -> State[Any]:
+    has_plain = any(name.startswith("plain") for name in parts)
+    return State(
+        unpack(template, parts, "theta"),
+        unpack(template, parts, "plain") if has_plain else None,
+        tuple(parts["history"].tolist()),
+        int(parts["n_iter"]),
+        unpack(template, parts, "reached"),
+        WeightSummary(*parts["summary"].tolist()),
+    )
+
+
+def _check_state(state: State[Any], template: Any) -> None:
+    """Raise unless the numbers of a state can be those of an alternation."""
+    history, summary = state.objective_history, state.summary
+    assert summary is not None
+    counts = np.array([summary.mass, summary.squares, summary.objective, *history])
+    is_sum = np.isfinite(counts).all() and min(summary.mass, summary.squares) > 0
+    if not (is_sum and state.n_iter >= len(history) > 0 and history[-1] == summary.objective):
+        raise ValueError("the summary is not that of the last pass")
+    if sorted(history, reverse=True) != list(history):
+        raise ValueError("the objective rose")
+    reached = pack(state.reached, "")
+    for theta in (state.theta, state.plain):
+        found = reached if theta is None else pack(theta, "")
+        if [part.shape for part in found.values()] != [part.shape for part in reached.values()]:
+            raise ValueError("θ changed its size")
+        if _is_finite(template) and not _is_finite(theta):
+            raise ValueError("θ is not finite")
+
+
+def _is_finite(theta: Any) -> bool:
+    return theta is None or all(np.isfinite(part).all() for part in pack(theta, "").values())
 
 
 def pack(theta: Any, name: str) -> dict[str, FloatArray]:

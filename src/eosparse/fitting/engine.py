@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -28,6 +29,7 @@ from eosparse.core import (
     warn_caller,
 )
 from eosparse.fitting.checkpoint import Checkpoint, fingerprint
+from eosparse.fitting.notices import refuse_equal_weights
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.search import MODEL_EFFICIENCY, Search, find_rounding
 from eosparse.models import (
@@ -72,7 +74,7 @@ _FARTHEST_ALPHA = 1e5
 _PERPLEXITY_TOLERANCE = 1e-4
 
 # Of checkpoints: a file of another format is refused like one of another problem.
-_FORMAT = "checkpoint 2"
+_FORMAT = "checkpoint 3"
 
 
 class _Named(NamedTuple):
@@ -221,7 +223,7 @@ class _FitProblem:
         if self.checkpoint is not None:
             name = self.checkpoint.begin_attempt(alpha)
             callbacks = (self.checkpoint.save_to(name), *callbacks)
-            state = self.checkpoint.load(name, theta)
+            state = self.checkpoint.load(name, theta, partial(model.errors, self.sample.values))
             guard = guard if state is None else self.checkpoint.name_changed_rows()
         start: Any = theta if state is None else state
         if state is None and self.warming is not None and attempt.begin is None:
@@ -237,6 +239,8 @@ class _FitProblem:
                 callback=_call_all(callbacks) if callbacks else None,
             )
         _ = result.theta  # raises, with the reason and the remedy, if it collapsed
+        if options.alpha != "auto":
+            refuse_equal_weights(result, self.rows.mass)
         return result
 
     def weigh_start(self) -> Table:

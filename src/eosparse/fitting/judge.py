@@ -38,20 +38,19 @@ class Rule:
         contamination: float | None = None,
     ) -> Rule:
         """Return the one rule that was requested; the false-discovery rate by default."""
-        check_number("fdr", fdr, "(0, 1)")
-        check_number("level", level, "(0, 1)", words=(None,))
-        check_number("weight_cut", weight_cut, "(0, inf)", words=(None,))
-        check_number("contamination", contamination, "(0, 0.5]", words=(None,))
+        rate = check_number("fdr", fdr, "(0, 1)")
         asked: dict[RuleKind, float | None] = {
-            "level": level,
-            "weight_cut": weight_cut,
-            "contamination": contamination,
+            "level": check_number("level", level, "(0, 1)", words=(None,)),
+            "weight_cut": check_number("weight_cut", weight_cut, "(0, inf)", words=(None,)),
+            "contamination": check_number(
+                "contamination", contamination, "(0, 0.5]", words=(None,)
+            ),
         }
         chosen = [cls(kind, value) for kind, value in asked.items() if value is not None]
         if len(chosen) > 1:
             names = " and ".join(rule.kind for rule in chosen)
             raise ValueError(f"{names} each decide which rows are flagged: pass only one.")
-        return chosen[0] if chosen else cls("fdr", fdr)
+        return chosen[0] if chosen else cls("fdr", rate)
 
 
 @dataclass(frozen=True)

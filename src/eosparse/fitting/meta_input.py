@@ -19,6 +19,14 @@ from sklearn.utils.validation import (
 )
 
 from eosparse.core import FloatArray, IntArray
+from eosparse.fitting.given_arrays import (
+    check_mass,
+    check_objects,
+    check_range,
+    check_whole_numbers,
+    fill_mask,
+    refuse_mask,
+)
 from eosparse.rows import collect_rows
 
 
@@ -80,6 +88,8 @@ def select_present_rows(
     ([[1.0]], [0])
     """
     X = check_rows(outer, X, inner, reset=True)
+    for check in (check_objects, check_whole_numbers, check_range):
+        check(X)
     check_consistent_length(X, y)
     prior = check_prior(sample_weight, X)
     numbers = np.flatnonzero(prior > 0)
@@ -130,14 +140,24 @@ def check_rows(outer: Any, X: Any, inner: Any, *, reset: bool) -> Any:
         validate_data(outer, X, reset=reset, skip_check_array=True)
         return X
     tags = get_tags(inner).input_tags
-    return validate_data(
+    checked = validate_data(
         outer,
-        X,
+        fill_mask(X),
         reset=reset,
         accept_sparse=["csr", "csc"] if tags.sparse else False,
         dtype=None,
         ensure_all_finite=False,  # the inner estimator may accept missing values
     )
+    return _widen(checked)
+
+
+def _widen(X: Any) -> Any:
+    """Return numbers of half or extended precision in double; raise for dates."""
+    kind = getattr(X, "dtype", np.dtype(np.float64))
+    if kind.kind in "mM":
+        raise ValueError("X holds dates or durations. Convert them to numbers, such as days.")
+    is_other = kind.kind == "f" and kind not in (np.dtype(np.float32), np.dtype(np.float64))
+    return X.astype(np.float64) if is_other else X
 
 
 def check_prior(sample_weight: ArrayLike | None, X: Any) -> FloatArray:
@@ -152,9 +172,11 @@ def check_prior(sample_weight: ArrayLike | None, X: Any) -> FloatArray:
     >>> check_prior([2, 0, 1], [[1], [2], [3]]).tolist()
     [2.0, 0.0, 1.0]
     """
+    given = refuse_mask("sample_weight", sample_weight)
     prior: FloatArray = _check_sample_weight(
-        sample_weight, np.empty((_num_samples(X), 1)), dtype=np.float64, ensure_non_negative=True
+        given, np.empty((_num_samples(X), 1)), dtype=np.float64, ensure_non_negative=True
     )
+    check_mass(float(prior.sum()))
     n_present = np.count_nonzero(prior)
     return prior * (n_present / prior.sum()) if prior.sum() < n_present else prior
 
@@ -170,6 +192,7 @@ def check_target_is_given(estimator: Any, y: Any) -> None:
     if y is None:
         name = estimator.__class__.__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    refuse_mask("y", y)
 
 
 def check_one_column(y: Any, *, warn: bool = False) -> Any:

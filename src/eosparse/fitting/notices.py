@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from eosparse.core import MaskingWarning, Result, Status, warn_caller
 from eosparse.fitting.judge import TAIL_GUARD, Judge
 
+# Divergence of the weights from equal ones: they differ by less than a part in a million.
+_EQUAL = 1e-12
 # So many times as many rows as expected are no chance, and no error of the law; fewer rows are.
 _MOST_UNCLEAR, _FEW_ROWS = 5.0, 10
 
@@ -26,6 +29,20 @@ def warn_of_early_end(result: Result[Any], max_iter: int) -> None:
             f"the alternation was interrupted after {result.n_iter} passes; the state reached so "
             "far is kept.",
             ConvergenceWarning,
+        )
+
+
+def refuse_equal_weights(result: Result[Any], mass: float) -> None:
+    """Raise if a finite α that was asked for tells no rows apart.
+
+    The objective is then -α log Σu up to rounding, whatever θ is, and cannot say which is best.
+    """
+    if np.isinf(result.alpha) or result.status is Status.COLLAPSED:
+        return
+    if abs(np.log(mass) - np.log(result.perplexity)) < _EQUAL:
+        raise ValueError(
+            f"alpha={result.alpha:.6g} is so large beside the errors that all rows have the same "
+            "weight, up to rounding. Pass alpha=float('inf') for that, or a smaller alpha."
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from eosparse.core import Callback, check_number
+from eosparse.core import Callback, check_alpha, check_number, check_whole
 
 _STARTS = ("deterministic", "random", "uniform")
 
@@ -31,11 +31,15 @@ class FitOptions:
     random_state: np.random.RandomState = field(default_factory=np.random.RandomState, repr=False)
 
     def __post_init__(self) -> None:
-        check_number("alpha", self.alpha, "(0, inf]", words=("auto",))
-        check_number("efficiency", self.efficiency, "(0, 1)", words=(None,))
-        check_number("perplexity", self.perplexity, "(1, inf)", words=(None,))
-        check_number("tol", self.tol, "[0, inf)")
-        check_number("max_iter", self.max_iter, "[1, inf)", is_whole=True)
+        plain = {
+            "alpha": check_alpha(self.alpha),
+            "efficiency": check_number("efficiency", self.efficiency, "(0, 1)", words=(None,)),
+            "perplexity": check_number("perplexity", self.perplexity, "(1, inf)", words=(None,)),
+            "tol": check_number("tol", self.tol, "[0, inf)"),
+            "max_iter": check_whole("max_iter", self.max_iter, 1),
+        }
+        for name, value in plain.items():  # frozen, but what follows is for numbers of Python
+            object.__setattr__(self, name, value)
         for callback in self.callbacks:
             if not callable(callback):
                 raise ValueError(f"callback={callback!r} must be callable or None.")
@@ -58,6 +62,6 @@ def combine_options(
     alpha: float | Literal["auto"], efficiency: float, tol: float, max_iter: int
 ) -> FitOptions:
     """Return the options of an estimator whose efficiency applies to alpha="auto" only."""
-    check_number("efficiency", efficiency, "(0, 1)")
+    efficiency = check_number("efficiency", efficiency, "(0, 1)")
     applied = efficiency if isinstance(alpha, str) else None
     return FitOptions(alpha, applied, tol=tol, max_iter=max_iter)

@@ -58,8 +58,10 @@ _STEEPEST = 0.9
 _SAMPLE_PASSES, _SAMPLE_TOL = 200, 1e-7
 # Squared distances below this part of the rows' squared spread are rounding.
 _ROUNDING = 1e-20
-# With a smaller spread, or one larger than its reciprocal, squares leave the range of floats.
-_SMALLEST_SPREAD = 1e-120
+# With a smaller spread, or one larger than its reciprocal, the cubes of squares, by which the law
+# of the distances is found, leave the range of floats.
+_SMALLEST_SPREAD = 1e-50
+_FARTHEST_MIDDLE = 1e100
 # Bounds of α for errors that are not squared, relative to the α from quantiles of the errors: three
 # moments may still include outliers, and a fit that shrinks its errors tenfold has no end.
 _LARGEST_RISE, _LEAST_FALL = 3.0, 0.1
@@ -389,6 +391,11 @@ def find_rounding(sample: Sample) -> float:
             "use another unit, or scale the columns."
         )
     middle = weighted_quantiles(values, mass, (0.5,))[0]
+    if not np.abs(middle).max() < _FARTHEST_MIDDLE:
+        raise ValueError(
+            f"rows of X lie around {np.abs(middle).max():.3g} in a column, whose square is out of "
+            "the range of floats: subtract a constant from it, or scale it."
+        )
     squares = squared_distances(values, middle[None])[:, 0]
     typical = float(weighted_quantiles(squares, mass, (0.5,))[0]) or float(squares.max())
     # Columns far from zero have lost digits already.

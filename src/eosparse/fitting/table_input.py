@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_array,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from eosparse.core import BoolArray, DegenerateDataWarning, FloatArray, warn_caller
+from eosparse.fitting.given_arrays import check_mass, refuse_mask, validate_numbers
 from eosparse.rows import (
     STORAGES,
     FrameReader,
@@ -54,7 +50,8 @@ def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
         return MemoryRows(values, names=names)
     if sample_weight is None:
         sample_weight = np.ones(len(values))
-    prior = _check_sample_weight(sample_weight, values, dtype=np.float64, ensure_non_negative=True)
+    given = refuse_mask("sample_weight", sample_weight)
+    prior = _check_sample_weight(given, values, dtype=np.float64, ensure_non_negative=True)
     if empty is not None:
         prior = np.where(empty, 0.0, prior)
     rows = MemoryRows(values, prior, names=names)
@@ -85,13 +82,16 @@ def warn_of_empty(n_rows: int) -> None:
 def _read_training(estimator: Any, X: Any) -> FloatArray:
     """Return training rows in memory; a frame with more than numbers is read by its types."""
     if not (getattr(estimator, "_takes_kinds", False) and has_more_than_numbers(X)):
-        plain: FloatArray = validate_data(
+        return validate_numbers(
             estimator, X, dtype=_PRECISIONS, ensure_min_samples=_FEWEST_ROWS, **_allow(estimator)
         )
-        return plain
     reader = FrameReader.learn(X, getattr(estimator, "kinds", None))
-    values: FloatArray = check_array(
-        reader.read(X), dtype=_PRECISIONS, ensure_min_samples=_FEWEST_ROWS, **_allow(estimator)
+    values = validate_numbers(
+        None,
+        reader.read(X),
+        dtype=_PRECISIONS,
+        ensure_min_samples=_FEWEST_ROWS,
+        **_allow(estimator),
     )
     estimator.n_features_in_ = len(reader.names)
     estimator.feature_names_in_ = np.array(reader.names, dtype=object)
@@ -113,6 +113,7 @@ def _let_gaps_through(table: _Stored, estimator: Any) -> _Stored:
 
 
 def _check_enough(table: Table) -> None:
+    check_mass(table.mass)
     if table.mass < _FEWEST_ROWS:
         raise ValueError(
             f"X has {table.n_present} rows that count, and their sample_weight sums to "
@@ -155,9 +156,5 @@ def _read_rows(estimator: Any, X: Any) -> FloatArray:
     """Return new rows in memory, read as the training rows were."""
     X, reader = collect_rows(X), _get_reader(estimator)
     if reader is None:
-        plain: FloatArray = validate_data(
-            estimator, X, reset=False, dtype=_PRECISIONS, **_allow(estimator)
-        )
-        return plain
-    values: FloatArray = check_array(reader.read(X), dtype=_PRECISIONS, **_allow(estimator))
-    return values
+        return validate_numbers(estimator, X, reset=False, dtype=_PRECISIONS, **_allow(estimator))
+    return validate_numbers(None, reader.read(X), dtype=_PRECISIONS, **_allow(estimator))

@@ -42,6 +42,8 @@ _AUTO_EFFICIENCY = 0.85
 _MEMORISED = 1e-3
 # The smallest scale, relative to that of a constant prediction: rounding of the targets, squared.
 _SMALLEST_SCALE = 1e-24
+# Targets of a smaller spread, or one larger than its reciprocal, have squares that fit no float.
+_LEAST_SPREAD = 1e-100
 # Keeps quotients finite if all targets are equal.
 _TINY = 1e-290
 # Rounds in which the scale settles, and the part of it by which it may still change.
@@ -83,6 +85,22 @@ class TargetProblem(LearningProblem[FittedRegressor]):
 
     loss: str | RegressorLoss
 
+    @cached_property
+    def unit(self) -> float:
+        """Unit of residuals: one, or a power of two near a spread whose square fits no float."""
+        middle = float(weighted_quantiles(self.y, self.prior, (0.5,))[0])
+        with np.errstate(over="ignore"):
+            away = np.abs(self.y / 4 - middle / 4)  # a difference may overflow
+        spread = 4.0 * float(weighted_quantiles(away, self.prior, (0.75,))[0]) or 4.0 * away.max()
+        if callable(self.loss) or spread == 0.0 or _LEAST_SPREAD < spread < 1 / _LEAST_SPREAD:
+            return 1.0
+        return float(np.ldexp(1.0, int(np.clip(np.frexp(spread)[1], -1022, 1023))))
+
+    @cached_property
+    def scaled(self) -> FloatArray:
+        """The targets in that unit."""
+        return np.asarray(self.y / self.unit)
+
     # In sample the weights usually settle within a few passes; each costs a fit.
     passes_in_sample: ClassVar[int] = 8
 
@@ -103,8 +121,15 @@ class TargetProblem(LearningProblem[FittedRegressor]):
 
     def predict(self, learner: Any, X: Any, numbers: IntArray) -> tuple[FloatArray]:
         """Return the predictions."""
-        predictions = np.asarray(learner.predict(X), dtype=np.float64)
-        return (predictions.reshape(len(numbers)),)
+        predictions = np.asarray(learner.predict(X), dtype=np.float64).reshape(len(numbers))
+        if not np.isfinite(predictions).all():
+            place = int(np.flatnonzero(~np.isfinite(predictions))[0])
+            raise ValueError(
+                f"{get_last_step(learner).__class__.__name__} predicts {predictions[place]} for "
+                f"row {numbers[place]}: numbers of X or y are too large or too small for it. Scale "
+                "them."
+            )
+        return (predictions,)
 
     def predict_by_default(self) -> tuple[FloatArray]:
         """Return zeros: every row is held out."""
@@ -126,8 +151,8 @@ class TargetProblem(LearningProblem[FittedRegressor]):
         if hasattr(get_last_step(plain.learner), "coef_"):
             return False
         equal = self.equal_weights
-        residuals = self.y - plain.predictions
-        deviations = self.y - float(equal @ self.y)
+        residuals = self.scaled - plain.predictions / self.unit
+        deviations = self.scaled - float(equal @ self.scaled)
         return float(equal @ residuals**2) < _MEMORISED * float(equal @ deviations**2)
 
     def weigh(self, errors: FloatArray, alpha: float) -> FloatArray:
@@ -137,17 +162,17 @@ class TargetProblem(LearningProblem[FittedRegressor]):
     @cached_property
     def _typical_loss(self) -> float:
         """Mean loss of a constant prediction: the unit of scales."""
-        middle = float(self.prior @ self.y / self.prior.sum())
+        middle = float(self.prior @ self.scaled / self.prior.sum()) * self.unit
         losses = self._compute_losses(np.full_like(self.y, middle))
         return max(float(self.prior @ losses / self.prior.sum()), _TINY)
 
     def _compute_losses(self, predictions: FloatArray) -> FloatArray:
         if callable(self.loss):
             losses = np.asarray(self.loss(self.y, predictions), dtype=np.float64)
-            if losses.shape != self.y.shape or not (losses >= 0).all():
-                raise ValueError("loss must return one non-negative number per row.")
+            if losses.shape != self.y.shape or not ((losses >= 0) & (losses < np.inf)).all():
+                raise ValueError("loss must return one non-negative, finite number per row.")
             return losses
-        residuals: FloatArray = self.y - predictions
+        residuals: FloatArray = self.scaled - predictions / self.unit
         return np.square(residuals) if self.loss == "squared" else np.abs(residuals)
 
 
@@ -209,9 +234,9 @@ def estimate_scale(problem: TargetProblem, learned: Learned[FittedRegressor]) ->
     """
     scale = _settle_scale(problem, learned) if learned.is_out_of_fold else learned.last.scale
     if problem.loss != "squared":
-        return scale
+        return scale * problem.unit
     kept = 1 - 1 / (1.0 + learned.alpha) or learned.alpha  # 1 + α may round to 1
-    return float(np.sqrt(scale / kept))
+    return float(np.sqrt(scale / kept)) * problem.unit
 
 
 def _settle_scale(problem: TargetProblem, learned: Learned[FittedRegressor]) -> float:

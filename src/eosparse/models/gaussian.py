@@ -75,6 +75,8 @@ _FAR_FROM_ZERO = 2.0**16
 # From so many columns on, blocks are kept row by row.
 _MANY_COLUMNS = 64
 _STRUCTURES: tuple[Structure, ...] = ("full", "diag", "spherical")
+# The square of a larger squared distance would not fit a float: coordinates draw such rows in.
+_FARTHEST = 1e120
 # The square of a smaller mass would lose digits.
 _LEAST_MASS = 1e-140
 
@@ -245,7 +247,7 @@ class GaussianModel(TableModel[Normal, Moments]):
                 else:
                     white = times_transposed(centred, whitening)
                 distances = np.einsum("ij,ij->i", white, white)
-            if np.isfinite(distances.max()):
+            if distances.max() < _FARTHEST:
                 return centred, distances, scale
         working = block if self.coordinates is None else self.coordinates(block)
         centred = working - theta.location
@@ -364,7 +366,7 @@ class GaussianModel(TableModel[Normal, Moments]):
             frame = self._bring_to_rows(theta)
             if frame is not None:
                 distances = fused.squared_distances(block, *frame[:2])
-                if np.isfinite(distances.max()):
+                if distances.max() < _FARTHEST:
                     return distances
         distances = self._measure(block, theta)[1]
         has_span = self.coordinates is not None and self.coordinates.basis is not None

@@ -45,15 +45,16 @@ class Gaps:
 
     Attributes
     ----------
-    law : Normal
-        A robust guess of the law of good rows, in standardised columns.
+    law : Normal or None
+        A robust guess of the law of good rows, in standardised columns, for the fit; None if no
+        row that was fitted has a gap.
     share : float
         Of the values, those that are missing.
     coupling : float
         c of the fit by which rows are judged.
     """
 
-    law: Normal
+    law: Normal | None
     share: float
     coupling: float = 0.0
 
@@ -67,10 +68,9 @@ def accept_gaps(model: GaussianModel, law: Normal, share: float) -> GaussianMode
 
 
 def conclude(model: GaussianModel, result: Result[Normal]) -> GaussianModel:
-    """Return the model by which rows are judged after a fit."""
-    if model.gaps is None:
-        return model
-    return replace(model, gaps=replace(model.gaps, coupling=model.coupling(result.alpha)))
+    """Return the model by which rows are judged after a fit: new rows may have gaps at any time."""
+    known = model.gaps or Gaps(None, 0.0)
+    return replace(model, gaps=replace(known, coupling=model.coupling(result.alpha)))
 
 
 def visit_gaps(
@@ -109,6 +109,7 @@ def fill_gaps(model: GaussianModel, block: FloatArray, theta: Normal | None = No
     assert model.coordinates is not None
     assert model.gaps is not None
     law = model.gaps.law if theta is None else _lift(model, theta)
+    assert law is not None
     scaled = model.coordinates.standardise(block)
     filled = fill_rows(law, scaled).centred + law.location
     return np.where(
@@ -133,6 +134,7 @@ def _lift(model: GaussianModel, theta: Normal) -> Normal:
 def _find_offsets(model: GaussianModel, scaled: FloatArray, alpha: float) -> FloatArray:
     """Return b of each row."""
     assert model.gaps is not None
+    assert model.gaps.law is not None
     n_gaps, c = np.isnan(scaled).sum(axis=1), model.coupling(alpha)
     log_dets = fill_rows(model.gaps.law, scaled).log_dets - n_gaps * np.log1p(-c)
     per_gap = alpha * np.log1p(-c) if np.isfinite(alpha) else -(1 - model.amount) / model.n_features

@@ -192,7 +192,7 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
 
     def distances(self, block: FloatArray, theta: Mixture) -> FloatArray:
         """Return the errors; of rows with gaps, those of all columns that are as improbable."""
-        if self.gaps is None or not has_gaps(block):
+        if not has_gaps(block):
             return super().distances(block, theta)
         size, n_there = block.shape[1], (~np.isnan(block)).sum(axis=1)
         matched = [
@@ -335,7 +335,8 @@ class MixtureModel(TableModel[Mixture, MixtureMoments]):
         """
         n_features = theta.locations.shape[1]
         kish_size = 1 / float(moments.sums[0]) / self.copies  # Σ w²/u, weights summing to one
-        kept = (1 - 1 / (alpha * n_features) ** 2) ** 2  # of the rows, for a covariance: `ScaledF`
+        # Of the rows, for a covariance: `ScaledF`. The square of a larger α would not fit a float.
+        kept = (1 - 1 / (min(alpha, 1e100) * n_features) ** 2) ** 2
         counts = kept * kish_size * theta.shares >= n_features + 1
         return MixtureLaw.of_fit(
             np.where(counts, theta.shares, 0.0) if counts.any() else theta.shares,
@@ -409,7 +410,9 @@ def _make_balls(
 def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
     """Return the variance per column around the nearest centre, from the median distance."""
     nearest = squared_distances(values, centres).min(axis=1)
-    within = nearest < _FARTHEST
+    # The size of one enormous row says nothing about the rounding of the others.
+    reach = float(weighted_quantiles(nearest, mass, (0.9,))[0])
+    within = nearest < (min(_FARTHEST, _ENORMOUS * reach) if reach > 0 else _FARTHEST)
     rounding = _ROUNDING * float(np.square(np.ptp(values[within], axis=0)).sum())
     median = float(weighted_quantiles(nearest, mass, (0.5,))[0])
     if median > rounding:
@@ -425,3 +428,5 @@ _HARDLY_A_ROW = 0.1
 _ROUNDING = 1e-20
 # and beyond this, sums may overflow.
 _FARTHEST = 1e260
+# Rows farther than a million times most others are enormous.
+_ENORMOUS = 1e12

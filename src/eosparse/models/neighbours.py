@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -75,6 +76,13 @@ class Metric:
         middle = weighted_quantiles(rows, mass, (0.5,))[0]
         is_wide = rows.shape[1] > _MOST_CORRELATED
         return cls(middle, None if is_wide else _whiten_columns(rows - middle, mass))
+
+    @cached_property
+    def law(self) -> Normal:
+        """The normal law with this middle and correlation."""
+        if self.whitening is None:
+            return Normal(self.middle, np.ones_like(self.middle))
+        return Normal(self.middle, np.linalg.inv(self.whitening @ self.whitening))
 
     def __call__(self, block: FloatArray) -> FloatArray:
         """Return rows in coordinates whose straight distances count."""
@@ -147,7 +155,7 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     centre, spread : float
         Middle and spread of the errors, from the upper half of the rows; the law.
     gaps : Normal or None
-        The law by which missing values are expected; None if there are none.
+        The law by which missing values are expected; None takes that of the metric.
 
     Examples
     --------
@@ -188,8 +196,9 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
     def _whiten(self, block: FloatArray) -> FloatArray:
         if self.metric is None:
             raise ValueError("NeighbourModel needs its reference rows; EOSDetector sets them.")
-        if self.gaps is not None and has_gaps(block):
-            block = fill_rows(self.gaps, block).centred + self.gaps.location
+        if has_gaps(block):
+            law = self.gaps or self.metric.law
+            block = fill_rows(law, block).centred + law.location
         return self.metric(block)
 
     def accept_gaps(self, law: Normal, share: float) -> NeighbourModel:  # noqa: ARG002  # signature of the base class

@@ -197,8 +197,6 @@ class SubspaceModel(TableModel[Plane, PlaneMoments]):
 
         The mean of p σ²χ² errors, weighted by exp(-g/α), is p σ²/(1 + 2σ²/α).
         """
-        if self.gaps is None:
-            return self
         mean = result.objective
         tilt = 0.0
         if np.isfinite(result.alpha):  # L = Σ w g - α H

@@ -26,22 +26,29 @@ def format_headline(summary: Summary) -> str:
         return _format_label_headline(summary)
     if not summary.model.promise:
         return _format_ranking_headline(summary)
-    table, count, level = summary.table, summary.n_flagged, _get_level(summary)
+    if isinstance(summary.model, ScoringSummary):
+        return _format_scoring_headline(summary, summary.model)
+    table, count = summary.table, summary.n_flagged
     rows = f"{table.n_used:,} rows in {table.name}"
     if count == 0:
-        rate = f"false-discovery rate {summary.model.fdr:g}"
-        rule = rate if level is None else f"no p-value is below {level:g}"
-        return f"None of the {rows} is an outlier ({rule})."
+        return f"None of the {rows} is an outlier (false-discovery rate {summary.model.fdr:g})."
     are_outliers = "is an outlier" if count == 1 else "are outliers"
     said = f"{count:,} of {rows} {are_outliers} ({count / table.n_used:.2%})"
-    if level is not None:
-        share = f"{100 * level:g}%"
-        return f"{said}, with p-values below {level:g}. Expect these in about {share} of good rows."
     return f"{said}. {_format_false_alarms(summary.model.fdr, count)}"
 
 
-def _get_level(summary: DetectionSummary) -> float | None:
-    return summary.model.level if isinstance(summary.model, ScoringSummary) else None
+def _format_scoring_headline(summary: DetectionSummary, model: ScoringSummary) -> str:
+    """Return the result for new rows, of which only the chance of a false alarm is known."""
+    table, count = summary.table, summary.n_flagged
+    row = "row" if table.n_used == 1 else "rows"
+    rule = "the model's cut-off" if model.level is None else f"the p-value {model.level:g}"
+    said = f"{count:,} of {table.n_used:,} {row} in {table.name} ({count / table.n_used:.2%})"
+    said = f"{said} {'lies' if count == 1 else 'lie'} beyond {rule}."
+    if count == 0:
+        said = f"None of the {table.n_used:,} {row} in {table.name} lies beyond {rule}."
+    n_false = model.chance * table.n_used
+    expected = f"about {n_false:.0f}" if n_false >= 1 else "fewer than one"
+    return f"{said} If all were like the good rows of the training table, {expected} would."
 
 
 def _format_ranking_headline(summary: DetectionSummary) -> str:

@@ -6,6 +6,7 @@ each other have no joint density. Both are settled here, once, before any row is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -139,14 +140,28 @@ def choose_coordinates(sample: Sample) -> Coordinates:
     deviation = np.sqrt(weighted_moments(bounded, present, diagonal=True).scatter)
     middle = _find_middle(around)
     scale = unit * np.where(deviation > 0, deviation, 1.0)
+    check_scale(scale, sample.columns)
+    return Coordinates(values[middle], scale)
+
+
+def check_scale(scale: FloatArray, names: Sequence[str]) -> None:
+    """Raise if the square of a column's scale does not fit a float.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows.coordinates import check_scale
+    >>> check_scale(np.array([1.0, 1e-200]), ["a", "b"])
+    Traceback (most recent call last):
+    ValueError: column 'b' has a spread of 1e-200, whose square does not fit a float. Multiply ...
+    """
     bad = (scale > _LARGEST_SCALE) | (scale < 1 / _LARGEST_SCALE)
     if bad.any():
         column = int(np.flatnonzero(bad)[0])
         raise ValueError(
-            f"column {sample.columns[column]!r} has a spread of {scale[column]:.3g}, whose "
+            f"column {names[column]!r} has a spread of {scale[column]:.3g}, whose "
             "square does not fit a float. Multiply the column by a constant."
         )
-    return Coordinates(values[middle], scale)
 
 
 def _find_middle(around: FloatArray) -> int:

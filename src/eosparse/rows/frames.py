@@ -17,6 +17,7 @@ import numpy as np
 from eosparse.core import FloatArray
 from eosparse.rows.frame_cells import Cells, find_cells, find_missing, read_numbers, read_text
 from eosparse.rows.kinds import Kind, check_kinds
+from eosparse.rows.levels import UNSEEN
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -40,6 +41,7 @@ _FEW_LEVELS = 4
 # From this share on, levels that are numbers make a column of numbers, its rest typing errors.
 _MOST_NUMBERS = 0.9
 _KINDS = {Cells.TEXT: Kind.CATEGORY, Cells.TRUTHS: Kind.LEVELS, Cells.TIMES: Kind.DATE}
+_TRUTHS = {"true": 1.0, "false": 0.0}
 # What text can be told to be; the others need numbers.
 _KINDS_OF_TEXT = (Kind.CATEGORY, Kind.LEVELS)
 
@@ -49,8 +51,9 @@ class FrameReader:
     """How the columns of a data frame become numbers: learned from one, applied to others.
 
     Numbers stay as they are, true is 1, dates are days since 1970-01-01, durations days, and text
-    is the number of its level in sorted order, -1 for a level that was not learned. Columns to be
-    ignored are zero, and gaps are NaN.
+    is the number of its level in sorted order, `UNSEEN` for a level that was not learned. Columns
+    to be ignored are zero, and gaps are NaN. A level is the same however it is written: "1", 1 and
+    1.0, "True" and "true".
 
     Attributes
     ----------
@@ -154,7 +157,11 @@ class FrameReader:
         table = _open_frame(frame)
         self._check_names(table.columns)
         found = {
-            name: tuple(sorted(set(read_text(table[name].drop_nulls())) - set(levels)))
+            name: tuple(
+                text
+                for text, code in sorted(_find_codes(_list_texts(table[name]), levels).items())
+                if code == UNSEEN
+            )
             for name, levels in self.levels.items()
         }
         return {name: levels for name, levels in found.items() if levels}
@@ -164,9 +171,8 @@ class FrameReader:
         if name not in self.cells:
             return np.zeros(len(series), dtype=np.float32)
         if self.cells[name] is Cells.TEXT:
-            codes = {level: code for code, level in enumerate(self.levels[name])}
-            places = (codes.get(cell, -1) for cell in read_text(series))
-            read = np.fromiter(places, np.float32, len(series))
+            codes = _find_codes(set(read_text(series)), self.levels[name])
+            read = np.array([codes[cell] for cell in read_text(series)], dtype=np.float32)
             return np.where(find_missing(series), np.float32(np.nan), read)
         self._check_same(series, name)
         values = read_numbers(series)
@@ -323,7 +329,7 @@ def _learn_levels(table: Frame, name: str, given: Kind | None) -> tuple[str, ...
     import narwhals.stable.v2 as nw
 
     series = table[name]
-    levels = sorted(set(read_text(series.drop_nulls())))
+    levels = sorted(_list_texts(series))
     if given is not None:
         return tuple(levels)
     # Who makes a categorical column of numbers means it.
@@ -342,6 +348,35 @@ def _learn_levels(table: Frame, name: str, given: Kind | None) -> tuple[str, ...
             "'ignored'}."
         )
     return tuple(levels)
+
+
+def _list_texts(series: Series) -> set[str]:
+    """Return the different texts of a column, without gaps."""
+    pairs = zip(read_text(series), find_missing(series), strict=True)
+    return {text for text, is_missing in pairs if not is_missing}
+
+
+def _find_codes(texts: set[str], levels: Sequence[str]) -> dict[str, float]:
+    """Return the code of each text: by the text itself, else by the number it stands for."""
+    places = {level: float(place) for place, level in enumerate(levels)}
+    numbers = [_read_number(level) for level in levels]
+    by_number: dict[float | None, float] = {
+        number: float(place)
+        for place, number in enumerate(numbers)
+        if number is not None and numbers.count(number) == 1
+    }
+    return {
+        text: places[text] if text in places else by_number.get(_read_number(text), UNSEEN)
+        for text in texts
+    }
+
+
+def _read_number(text: str) -> float | None:
+    """Return the number that a text stands for, true being 1; None if it stands for none."""
+    truth = _TRUTHS.get(text.strip().casefold())
+    if truth is not None:
+        return truth
+    return float(text) if _is_number(text) else None
 
 
 def _are_numbers(levels: Sequence[str]) -> bool:

@@ -23,6 +23,9 @@ _BY_CHANCE = 0.001
 # With several columns of levels, a second sweep of the median polish corrects the first.
 _SWEEPS = 2
 
+UNSEEN = -0.5
+"""The code of a level that a reader has not learned: no place of a level, and no code in use."""
+
 
 @dataclass(frozen=True)
 class LevelEffects:
@@ -48,14 +51,17 @@ class LevelEffects:
     steps: tuple[FloatArray, ...]
 
     def subtract(self, z: FloatArray, level_codes: FloatArray) -> FloatArray:
-        """Return numbers without the effects of their rows' levels; unknown levels have none.
+        """Return numbers without the effects of their rows' levels; rare levels have none.
+
+        The effect of a level that is missing, or was never seen, is unknown. Numbers that it can
+        explain are missing then, and others keep what it leaves.
 
         Parameters
         ----------
         z : array of shape (n_rows, n_numbers)
             The numbers of a block of rows.
         level_codes : array of shape (n_rows, n_level_columns)
-            Their levels.
+            Their levels; `UNSEEN` for one that was never seen.
 
         Returns
         -------
@@ -64,9 +70,43 @@ class LevelEffects:
         """
         left = np.array(z, dtype=np.float64)
         for codes, levels, steps in zip(level_codes.T, self.levels, self.steps, strict=True):
-            with_none = np.vstack([steps, np.zeros((1, left.shape[1]))])
-            left -= with_none[_find_places(codes, levels)]
+            left -= _look_up(codes, levels, steps)
+            is_unknown = (codes == UNSEEN) | np.isnan(codes)
+            if is_unknown.any():
+                left[is_unknown] = _subtract_unknown(left[is_unknown], steps)
         return left
+
+    def add_up(self, level_codes: FloatArray, n_numbers: int) -> FloatArray:
+        """Return the sum of the effects of each row's levels; unknown and rare levels have none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eosparse.rows import LevelEffects
+        >>> effects = LevelEffects((np.array([0.0, 1.0]),), (np.array([[-0.5], [0.5]]),))
+        >>> effects.add_up(np.array([[0.0], [1.0], [np.nan]]), 1).ravel()
+        array([-0.5,  0.5,  0. ])
+        """
+        total = np.zeros((len(level_codes), n_numbers))
+        for codes, levels, steps in zip(level_codes.T, self.levels, self.steps, strict=True):
+            total += _look_up(codes, levels, steps)
+        return total
+
+
+def _look_up(codes: FloatArray, levels: FloatArray, steps: FloatArray) -> FloatArray:
+    """Return the effect of each code; none if it is unknown or rare."""
+    with_none = np.vstack([steps, np.zeros((1, steps.shape[1]))])
+    return np.asarray(with_none[_find_places(codes, levels)])
+
+
+def _subtract_unknown(z: FloatArray, steps: FloatArray) -> FloatArray:
+    """Return what no effect of an unknown level explains; NaN where one does.
+
+    A new level may lie beyond those that are known, as far as these lie apart.
+    """
+    low, high = steps.min(axis=0, initial=0.0), steps.max(axis=0, initial=0.0)
+    nearest = np.clip(z, 2 * low - high, 2 * high - low)
+    return np.where((z == nearest) & (low < high), np.nan, z - nearest)
 
 
 def _find_places(codes: FloatArray, levels: FloatArray) -> IntArray:

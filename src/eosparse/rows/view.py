@@ -75,7 +75,7 @@ class TableView:
         """
         if len(self.levels):
             codes = np.asarray(values[:, self.levels], dtype=np.float64)
-            scores = scores - self.effects.subtract(np.zeros(scores.shape), codes)
+            scores = scores + self.effects.add_up(codes, scores.shape[1])
         return self.margins.invert(scores)
 
     def expand(self, deviations: FloatArray) -> FloatArray:

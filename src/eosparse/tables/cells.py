@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Missing = Literal["keep", "error", "drop", "impute"]
+_TRUTHS = {"true": "1", "false": "0"}
 
 
 class MissingValuesError(TableError):
@@ -154,14 +155,57 @@ def take_cells(
     """
     check_any_numbers(columns, Role.NUMBER, Role.DATE)
     dates = [column.name for column in columns if column.role is Role.DATE]
-    formats = {name: find_date_format(frame[name]) for name in dates}
-    if encoding is not None:
-        formats |= {name: encoding.formats.get(name) or formats[name] for name in dates}
+    learned = {} if encoding is None else encoding.formats
+    formats = {name: _choose_format(frame[name], learned.get(name)) for name in dates}
     cells = _read_cells(frame, columns, formats)
+    unread: tuple[str, ...] = ()
+    if encoding is not None:
+        unread = _find_unreadable(frame, cells, columns)
     known = {name: form for name, form in formats.items() if form is not None}
     encoding = encoding or Encoding(compute_fills(cells), known)
     cells, is_kept, notes = handle_missing(cells, missing, encoding.fills)
-    return Cells(cells, is_kept, encoding, notes)
+    return Cells(cells, is_kept, encoding, (*unread, *notes))
+
+
+def _choose_format(cells: pd.Series[Any], learned: str | None) -> str | None:
+    """Return the format of dates: the learned one, unless another reads more of the cells."""
+    own = find_date_format(cells)
+    if learned is None or own is None or own == learned:
+        return own
+    as_learned, as_found = (parse_dates(cells, form).notna().sum() for form in (learned, own))
+    return own if as_found > as_learned else learned
+
+
+def _find_unreadable(
+    frame: pd.DataFrame, cells: pd.DataFrame, columns: Sequence[Column]
+) -> tuple[str, ...]:
+    """Note cells that are none of what their columns held when the model was fitted.
+
+    Raises
+    ------
+    TableError
+        If none of the cells of a column is.
+    """
+    notes = []
+    for column in columns:
+        if column.role not in (Role.NUMBER, Role.DATE):
+            continue
+        given = frame[column.name].reset_index(drop=True)
+        lost = given[cells[column.name].isna().to_numpy() & given.notna().to_numpy()]
+        if lost.empty:
+            continue
+        held = "number" if column.role is Role.NUMBER else "date"
+        shown = ", ".join(list(dict.fromkeys(repr(f"{cell!s:.30}") for cell in lost[:100]))[:3])
+        if len(lost) == given.notna().sum() > 1:
+            raise TableError(
+                f"Column {column.name!r} held {held}s when the model was fitted, and now holds "
+                f"none: {shown}. Convert it."
+            )
+        said = f"cells of column {column.name!r} are not {held}s and count"
+        if len(lost) == 1:
+            said = f"cell of column {column.name!r} is not a {held} and counts"
+        notes.append(f"{len(lost)} {said} as missing: {shown}.")
+    return tuple(notes)
 
 
 def check_any_numbers(columns: Sequence[Column], *roles: Role) -> None:
@@ -197,10 +241,16 @@ def extract_numbers(frame: pd.DataFrame, names: Sequence[str]) -> FloatArray:
 
     cells = frame[list(names)]
     text = [name for name, dtype in cells.dtypes.items() if not is_numeric_dtype(dtype)]
-    cells = cells.assign(**{str(name): parse_numbers(cells[name]) for name in text})
+    cells = cells.assign(**{str(name): parse_numbers(_count_truths(cells[name])) for name in text})
     values = np.array(cells.to_numpy(dtype=np.float64, na_value=np.nan))
     values[np.isinf(values)] = np.nan
     return values
+
+
+def _count_truths(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Return cells with 1 and 0 for true and false: what they are in a column without gaps."""
+    text = cells.astype(object).where(cells.notna(), None)
+    return text.map(lambda c: _TRUTHS.get(str(c).strip().casefold(), c), na_action="ignore")
 
 
 def read_category(cells: pd.Series[Any]) -> pd.Series[Any]:

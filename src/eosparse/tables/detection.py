@@ -35,6 +35,13 @@ SCORES = ("eos_weight", "eos_p_value", "eos_is_outlier", "eos_reason")
 """Columns that are added to a table."""
 # A row with a smaller weight (1 is average) plays no part in the fit.
 _HARDLY_ANY_WEIGHT = 1e-3
+# If more of the new rows than this are flagged, and at least so many, it is not by single mistakes.
+_TOO_MANY, _SEVERAL = 0.25, 3
+_OTHER_TABLE = (
+    "So many flagged rows are no single mistakes: the table differs from the one that the model "
+    "was fitted to. Check that the columns have the same units and meaning, or fit this table by "
+    "itself."
+)
 # If more of the rows than this play no part and are not flagged, that is no accident.
 _MAX_DOUBTFUL = 0.1
 
@@ -105,8 +112,9 @@ def _note_unseen_levels(detector: EOSDetector, cells: Cells) -> list[str]:
     reader = getattr(detector, "_reader", None)
     found = {} if reader is None else reader.unseen(cells.frame)
     return [
-        f"The model has not seen {_list_levels(levels)} in column {name!r}: such rows are compared "
-        "with all rows."
+        f"The model has not seen {_list_levels(levels)} in column {name!r}: such rows are judged "
+        "by the numbers that do not depend on it, and by others only if they are far from every "
+        "level."
         for name, levels in found.items()
     ]
 
@@ -142,8 +150,17 @@ def summarise_detection(scored: ScoredTable) -> DetectionSummary:
 
 def summarise_scoring(scored: ScoredTable, level: float | None) -> DetectionSummary:
     """Summarise a table that was scored by a saved model."""
-    summary = summarise_detection(scored)
-    return replace(summary, model=ScoringSummary(**vars(summary.model), level=level))
+    summary, judge = summarise_detection(scored), scored.detector._judge
+    chance = level
+    if chance is None:
+        chance = float(judge.law.p_values(np.array([judge.cut]))[0])
+    share = summary.n_flagged / max(summary.table.n_used, 1)
+    is_other = summary.n_flagged >= _SEVERAL and share > max(_TOO_MANY, 2 * chance)
+    return replace(
+        summary,
+        notes=(*summary.notes, _OTHER_TABLE) if is_other else summary.notes,
+        model=ScoringSummary(**vars(summary.model), level=level, chance=chance),
+    )
 
 
 def summarise_model(detector: EOSDetector, n_columns: int) -> ModelSummary:
@@ -290,6 +307,8 @@ def describe_usual_values(frame: pd.DataFrame, columns: list[Column]) -> dict[st
     """Describe the values that are usual in each column that is used."""
     import pandas as pd
 
+    if frame.empty:
+        return {}
     names = [column.name for column in columns if column.role is Role.NUMBER]
     cells = pd.DataFrame(extract_numbers(frame, names), columns=names)
     quantiles = cells.quantile([0.05, 0.5, 0.95]).to_numpy().T
@@ -302,7 +321,8 @@ def describe_usual_values(frame: pd.DataFrame, columns: list[Column]) -> dict[st
             usual[column.name] = _describe_usual_dates(frame[column.name])
         if column.role is Role.CATEGORY:
             counts = frame[column.name].value_counts(normalize=True)
-            usual[column.name] = f"{format_cell(counts.index[0])} in {counts.iloc[0]:.0%}"
+            if len(counts):
+                usual[column.name] = f"{format_cell(counts.index[0])} in {counts.iloc[0]:.0%}"
     return usual
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eosparse.core import BoolArray, FloatArray
 from eosparse.fitting.targets import is_regression_target
 from eosparse.tables.cells import Missing
-from eosparse.tables.columns import Column, Role, find_identifier, leave_out
+from eosparse.tables.columns import Column, Role, find_identifier, leave_out, parse_numbers
 from eosparse.tables.detection import describe_usual_values
 from eosparse.tables.numbers import Numbers, encode_table
 from eosparse.tables.reading import TableError, TableFile
@@ -26,6 +26,7 @@ from eosparse.tables.summary import (
     Quality,
     TableSummary,
 )
+from eosparse.tables.written_numbers import is_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +105,7 @@ def audit_labels(
         notes.append(f"{n_unlabelled} {without} left out.")
     labelled = source.frame[has_label]
     is_regression = task == "regression" or (
-        task == "auto" and is_regression_target(labelled[target])
+        task == "auto" and is_regression_target(_read_numbers(labelled[target]))
     )
     columns = leave_out(columns, "dates are not used for labels", Role.DATE)
     meaning = "numbers to predict" if is_regression else "classes"
@@ -128,11 +129,19 @@ def audit_labels(
     )
 
 
+def _read_numbers(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Return labels in text as numbers if all of them are, such as 007; others as they are."""
+    if not is_text(cells):
+        return cells
+    numbers = parse_numbers(cells)
+    return cells if numbers.isna().any() else numbers
+
+
 def _extract_labels(cells: pd.Series[Any], is_regression: bool) -> NDArray[Any]:
     if not is_regression:
         return cells.astype(str).to_numpy(dtype=object).astype(str)
     try:
-        return cells.to_numpy(dtype=np.float64)
+        return _read_numbers(cells).to_numpy(dtype=np.float64)
     except ValueError as error:
         raise TableError(f"Column {cells.name!r} does not hold numbers: {error}") from None
 

@@ -1,28 +1,27 @@
-"""Save fitted models as arrays and JSON in one zip file; loading it runs no code.
+"""Save fitted models as arrays and JSON in one sealed file; loading it runs no code.
 
 The file holds ``model.json`` (format, version, columns, encoding, parameters and the fit, as plain
 data), one ``.npy`` per array, and a digest of all of it. Only the classes listed in
-`SAVED_CLASSES` can be loaded.
+`SAVED_CLASSES` can be loaded, and only if their numbers fit together (`model_checks`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import io
 import json
-import zipfile
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from eosparse import __version__
 from eosparse.core import Result, Status
 from eosparse.estimators import EOSDetector
-from eosparse.fitting.judge import Judge
+from eosparse.fitting.judge import Judge, Rule
+from eosparse.fitting.options import FitOptions
 from eosparse.inference import (
     Combination,
     Combinations,
@@ -48,6 +47,7 @@ from eosparse.models import (
     Plane,
     SubspaceModel,
 )
+from eosparse.models.gaussian_gaps import Gaps
 from eosparse.models.neighbours import Metric, Neighbours
 from eosparse.rows import (
     ColumnKind,
@@ -62,18 +62,19 @@ from eosparse.rows import (
     margins,
 )
 from eosparse.rows.frame_cells import Cells as CellType
-from eosparse.rows.whole_file import replace_when_complete
+from eosparse.rows.sealed_file import SealError, from_npy, read_sealed, to_npy, write_sealed
 from eosparse.tables.cells import Cells, Encoding
 from eosparse.tables.columns import Column, Role
+from eosparse.tables.model_checks import check_type, try_judge
 from eosparse.tables.reading import TableError, TableFile
 
-FORMAT = 2
+FORMAT = 3
 SAVED_CLASSES: tuple[type, ...] = (
     Judge,
     Fit,
     Coordinates,
     Result,
-    *(GaussianModel, Normal, SelfPull, ScaledF),
+    *(GaussianModel, Normal, Gaps, SelfPull, ScaledF),
     *(ClusterModel, SubspaceModel, Plane, LinearModel, Line, NoPull, FittedGamma),
     *(MixtureModel, Mixture, MixtureLaw),
     *(NeighbourModel, Neighbours, Metric, UpperNormal),
@@ -95,9 +96,17 @@ _PARAMETERS = (
     "groups",
 )
 # What a detector says about its fit.
-_STATEMENTS = ("rung_", "reason_", "promise_", "columns_", "groups_", "_reader")
-# No model is larger; a file that claims to be could fill the memory (a zip bomb).
-_MAX_BYTES = 2**33
+_STATEMENTS: dict[str, Any] = {
+    "rung_": str | None,
+    "reason_": str,
+    "promise_": Promise,
+    "columns_": tuple[ColumnKind, ...],
+    "groups_": tuple[Group, ...],
+    "_reader": FrameReader | None,
+}
+_JSON = "model.json"
+# Of JSON, which takes thirty times as much memory once it is read. A column takes about a kilobyte.
+_MOST_JSON_BYTES = 2**25
 
 
 class ModelError(TableError):
@@ -161,21 +170,20 @@ def save_model(detector: EOSDetector, columns: list[Column], cells: Cells, path:
         "columns": [{"name": c.name, "role": str(c.role), "why": c.why} for c in columns],
         "fills": cells.encoding.fills,
         "formats": cells.encoding.formats,
-        "parameters": {name: getattr(detector, name) for name in _PARAMETERS},
+        "parameters": {name: _encode(getattr(detector, name), arrays) for name in _PARAMETERS},
         "judge": _encode(dataclasses.replace(detector._judge, dtype=None), arrays),
         "statements": {
             name: _encode(getattr(detector, name, None), arrays) for name in _STATEMENTS
         },
     }
-    files = {f"{name}.npy": _to_npy(array) for name, array in arrays.items()}
-    files["model.json"] = json.dumps(content).encode()
-    files["digest"] = _digest(files).encode()
-    with (
-        replace_when_complete(path) as partial,
-        zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
-    ):
-        for name, data in files.items():
-            archive.writestr(name, data)
+    parts = {f"{name}.npy": to_npy(array) for name, array in arrays.items()}
+    parts[_JSON] = json.dumps(content).encode()
+    if len(parts[_JSON]) > _MOST_JSON_BYTES:
+        raise ModelError(
+            f"The model was not saved: {len(columns):,} columns with their names and categories "
+            f"are too many for a model file ({_MOST_JSON_BYTES:,} bytes). Use fewer."
+        )
+    write_sealed(path, parts, compress=True)
 
 
 def load_model(path: Path) -> SavedModel:
@@ -184,59 +192,80 @@ def load_model(path: Path) -> SavedModel:
     Raises
     ------
     ModelError
-        If the file is not a model, was modified or truncated, or has another format.
+        If the file is not a model, was modified or truncated, has another format, or holds numbers
+        that do not fit together.
     """
-    files = _read_files(path)
-    try:
-        content = json.loads(files["model.json"])
-        if content["format"] != FORMAT:
-            raise ModelError(
-                f"{path} has format {content['format']}, but this version of eosparse reads format "
-                f"{FORMAT}. Save the model again, or install eosparse {content['eosparse']}, which "
-                "saved it."
-            )
-        arrays = {n[:-4]: np.load(io.BytesIO(d)) for n, d in files.items() if n.endswith(".npy")}
-        judge = _decode(content["judge"], arrays)
-        return SavedModel(
-            _restore_detector(judge, content, arrays),
-            [Column(c["name"], Role(c["role"]), c["why"]) for c in content["columns"]],
-            Encoding(content["fills"], content["formats"]),
-            content["eosparse"],
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(f"{path} is not an eosparse model: {error}") from None
-
-
-def _read_files(path: Path) -> dict[str, bytes]:
     if not path.is_file():
         raise ModelError(f"File not found: {path}.")
     try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(info.file_size for info in archive.infolist()) > _MAX_BYTES:
-                raise ModelError(f"{path} is too large for an eosparse model.")
-            files = {name: archive.read(name) for name in archive.namelist()}
-    except (zipfile.BadZipFile, OSError, EOFError) as error:
-        raise ModelError(f"{path} is not an eosparse model, or is truncated: {error}") from None
-    digest = files.pop("digest", b"").decode(errors="replace")
-    if digest != _digest(files):
-        raise ModelError(f"{path} was modified after it was saved. Save the model again.")
-    return files
+        parts = read_sealed(path)
+        return _read_model(parts, path)
+    except ModelError:
+        raise
+    except SealError as error:
+        raise ModelError(
+            f"{path} is not an eosparse model, or was damaged: it {error}. Save the model again."
+        ) from None
+    except Exception as error:  # a forged file fails in any way; what holds is checked at the end
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise ModelError(
+            f"{path} is not an eosparse model, or was damaged: {said:.200}. Save the model again."
+        ) from None
 
 
-def _digest(files: dict[str, bytes]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(files):
-        digest.update(len(name).to_bytes(8) + name.encode())
-        digest.update(len(files[name]).to_bytes(8) + files[name])
-    return digest.hexdigest()
+def _read_model(parts: dict[str, bytes], path: Path) -> SavedModel:
+    if len(parts[_JSON]) > _MOST_JSON_BYTES:
+        raise SealError(f"holds more than {_MOST_JSON_BYTES:,} bytes besides its numbers")
+    content = json.loads(parts.pop(_JSON))
+    if content["format"] != FORMAT:
+        raise ModelError(
+            f"{path} has format {content['format']!r:.40}, but this version of eosparse reads "
+            f"format {FORMAT}. Save the model again, or install eosparse "
+            f"{content['eosparse']!s:.40}, which saved it."
+        )
+    arrays = _Arrays({name.removesuffix(".npy"): from_npy(data) for name, data in parts.items()})
+    saved = SavedModel(
+        _restore_detector(content, arrays),
+        [Column(c["name"], Role(c["role"]), c["why"]) for c in content["columns"]],
+        Encoding(content["fills"], content["formats"]),
+        content["eosparse"],
+    )
+    if arrays.unused:
+        raise SealError(f"holds arrays that no part of it uses: {sorted(arrays.unused)[:3]}")
+    _check_saved(saved, content["names"])
+    return saved
 
 
-def _to_npy(array: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
+def _check_saved(saved: SavedModel, names: list[str]) -> None:
+    """Raise unless all parts are about the same columns, and can judge rows of them."""
+    check_type(saved.version, str, "eosparse")
+    for column in saved.columns:
+        check_type((column.name, column.why), tuple[str, ...], "columns")
+    check_type(saved.encoding.formats, dict[str, str], "formats")
+    check_type(saved.encoding.fills, dict[str, float | str], "fills")
+    detector = saved.detector
+    used = {column.name for column in saved.columns if column.role.is_used}
+    reader = getattr(detector, "_reader", None)
+    if (
+        set(names) != used
+        or tuple(column.name for column in detector.columns_) != tuple(names)
+        or (reader is not None and reader.names != tuple(names))
+        or any(group.centre.shape != (len(names),) for group in detector.groups_)
+    ):
+        raise SealError("names different columns in different places")
+    try_judge(detector._judge, len(names))
+
+
+class _Arrays:
+    """The arrays of a file by their names, and those that were never asked for."""
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        self.arrays = arrays
+        self.unused = set(arrays)
+
+    def __getitem__(self, name: str) -> Any:
+        self.unused.discard(name)
+        return self.arrays[name]
 
 
 def _encode(value: Any, arrays: dict[str, Any]) -> Any:
@@ -257,10 +286,12 @@ def _encode(value: Any, arrays: dict[str, Any]) -> Any:
         return {"class": _name_class(type(value)), "fields": fields}
     if isinstance(value, (list, tuple)):
         return [_encode(item, arrays) for item in value]
+    if isinstance(value, (np.floating, Fraction)):
+        return float(value)
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _decode(data: Any, arrays: dict[str, Any]) -> Any:
+def _decode(data: Any, arrays: _Arrays) -> Any:
     if isinstance(data, list):
         return tuple(_decode(item, arrays) for item in data)
     if not isinstance(data, dict):
@@ -279,10 +310,20 @@ def _decode(data: Any, arrays: dict[str, Any]) -> Any:
     return _CLASSES[name](**fields)
 
 
-def _restore_detector(judge: Judge, content: dict[str, Any], arrays: dict[str, Any]) -> EOSDetector:
-    detector = EOSDetector(**content["parameters"])
-    names = np.array(content["names"], dtype=object)
-    detector.n_features_in_, detector.feature_names_in_ = len(names), names
+def _restore_detector(content: dict[str, Any], arrays: _Arrays) -> EOSDetector:
+    """Return the detector of a file, with every field of the type that it should have."""
+    names, given = content["names"], content["parameters"]
+    check_type(tuple(names), tuple[str, ...], "names")
+    if set(given) != set(_PARAMETERS) or set(content["statements"]) != set(_STATEMENTS):
+        raise SealError("has other fields than a model")
+    FitOptions(*(given[name] for name in ("alpha", "efficiency", "perplexity")))
+    Rule.choose(*(given[name] for name in ("fdr", "level", "weight_cut", "contamination")))
+    check_type(given["groups"], str, "groups")
+    judge = cast(Judge, _decode(content["judge"], arrays))
+    check_type(judge, Judge, "judge")
+    detector = EOSDetector(**given)
+    detector.n_features_in_ = len(names)
+    detector.feature_names_in_ = np.array(names, dtype=object)
     result = judge.fit.result
     detector._dtype = np.dtype(np.float64)
     detector._judge = dataclasses.replace(judge, dtype=detector._dtype)
@@ -296,6 +337,8 @@ def _restore_detector(judge: Judge, content: dict[str, Any], arrays: dict[str, A
     detector.effective_sample_size_ = result.effective_size
     detector.status_ = result.status
     detector.offset_ = -judge.cut
-    for name in _STATEMENTS:
-        setattr(detector, name, _decode(content["statements"][name], arrays))
+    for name, kind in _STATEMENTS.items():
+        value = _decode(content["statements"][name], arrays)
+        check_type(value, kind, name)
+        setattr(detector, name, value)
     return detector

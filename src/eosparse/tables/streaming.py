@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eosparse.core import BoolArray, FloatArray, Status
+from eosparse.core import BoolArray, FloatArray
 from eosparse.rows import FileRows, single_threaded_blas
 from eosparse.rows.formats import find_format
 from eosparse.rows.memory import block_slices
@@ -31,6 +31,7 @@ from eosparse.tables.detection import (
     summarise_groups,
     summarise_model,
 )
+from eosparse.tables.fitting import stop_if_interrupted
 from eosparse.tables.reading import TableError
 from eosparse.tables.reasons import list_reasons
 from eosparse.tables.stream_cells import TRUTHS, StreamedCells, count_gaps, settle_gaps
@@ -111,8 +112,7 @@ def fit_streamed(detector: EOSDetector, table: StreamedTable) -> None:
     reader = table.cells.make_reader(given)
     if reader is not None:
         detector._reader = reader  # explains rows with text and dates
-    if detector.status_ is Status.INTERRUPTED:
-        raise KeyboardInterrupt
+    stop_if_interrupted(detector)
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,21 @@ class ModelSummary:
 
 @dataclass(frozen=True)
 class ScoringSummary(ModelSummary):
-    """A saved model, and the level at which it flagged rows; None is the cut-off of the model."""
+    """A saved model, and how it flagged new rows.
+
+    The promise is that of the table which the model was fitted to. About new rows, only the chance
+    of a false alarm is known.
+
+    Attributes
+    ----------
+    level : float or None
+        P-values below it were flagged; None is the cut-off of the model.
+    chance : float
+        The chance that a row like the good rows of that table is flagged.
+    """
 
     level: float | None
+    chance: float
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,6 @@ from eosparse.tables.workbook_limits import check_workbook
 _MAX_ROWS, _MAX_COLUMNS, _MAX_LETTERS = 2**20, 2**14, 32_767
 # Larger whole numbers lose digits in a spreadsheet.
 _MAX_WHOLE = 10**15
-# Cells of a sheet that are read into memory, empty ones among them.
-_MAX_CELLS = 2**26
 # Rows that the header is looked for in.
 _N_FIRST_ROWS = 200
 
@@ -36,7 +34,7 @@ def read_workbook(
         notes = [] if sheet is not None or len(book.sheetnames) == 1 else [_list_sheets(book, path)]
         found = _find_sheet(book, sheet, path)
         found.reset_dimensions()  # what a sheet says about its size may be wrong
-        rows = _drop_margins(found.iter_rows(values_only=True), path.name)
+        rows = _drop_margins(found.iter_rows(values_only=True))
     finally:
         book.close()
     if not rows:
@@ -50,7 +48,7 @@ def read_workbook(
     return ValuesOriginal(names, rows if header is False else rows[first + 1 :]), tuple(notes)
 
 
-def _drop_margins(rows: Iterable[Sequence[Any]], name: str) -> list[list[Any]]:
+def _drop_margins(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
     """Return rows without empty ones at the top and bottom, nor empty columns at the sides."""
     kept = [list(row[: _count_filled(row)]) for row in rows]
     while kept and not kept[-1]:
@@ -61,11 +59,6 @@ def _drop_margins(rows: Iterable[Sequence[Any]], name: str) -> list[list[Any]]:
     kept = kept[kept.index(filled[0]) :]
     left = min(next(i for i, value in enumerate(row) if value is not None) for row in filled)
     width = max(map(len, filled))
-    if len(kept) * (width - left) > _MAX_CELLS:
-        raise TableError(
-            f"The sheet of {name} has {len(kept):,} rows and {width - left:,} columns, which is "
-            "too much for a workbook. Are there cells far off? Otherwise use CSV or Parquet."
-        )
     return [[*row, *[None] * (width - len(row))][left:] for row in kept]
 
 
