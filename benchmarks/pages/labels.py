@@ -192,7 +192,14 @@ def show_i(source: Source) -> str:
 
 def show_i_kinds(source: Source) -> str:
     table = source.read("labels_i_kinds")
-    return make_table(table, {"noise": "", "p": "g", "learner": ""} | _FLAGS)
+    table["sum"] = table["false share, promised"].fillna(0.0) * table["promised"]
+    sums = table.groupby("learner", sort=False)[["sum", "promised and flagged"]].sum()
+    shares = [f"{line.iloc[0] / line.iloc[1]:.3f} with {name}" for name, line in sums.iterrows()]
+    return join_parts(
+        make_table(table, {"noise": "", "p": "g", "learner": ""} | _FLAGS),
+        "In the runs that promise the rate and flag labels, the mean share of correct labels among "
+        f"them is {list_words(shares)}.",
+    )
 
 
 def show_j(source: Source) -> str:
