@@ -192,7 +192,14 @@ def show_i(source: Source) -> str:
 
 def show_i_kinds(source: Source) -> str:
     table = source.read("labels_i_kinds")
-    return make_table(table, {"noise": "", "p": "g", "learner": ""} | _FLAGS)
+    table["sum"] = table["false share, promised"].fillna(0.0) * table["promised"]
+    sums = table.groupby("learner", sort=False)[["sum", "promised and flagged"]].sum()
+    shares = [f"{line.iloc[0] / line.iloc[1]:.3f} with {name}" for name, line in sums.iterrows()]
+    return join_parts(
+        make_table(table, {"noise": "", "p": "g", "learner": ""} | _FLAGS),
+        "In the runs that promise the rate and flag labels, the mean share of correct labels among "
+        f"them is {list_words(shares)}.",
+    )
 
 
 def show_j(source: Source) -> str:
@@ -205,6 +212,21 @@ def show_j(source: Source) -> str:
         f"In the ranking, eosparse is best in {best} of {len(ranks)} settings. The means are "
         f"{list_words(means)}.",
     )
+
+
+def show_k(source: Source) -> str:
+    table, gains = source.read("labels_k"), source.read("labels_k_gains")
+    against = gains.drop(columns="method").rename(columns={"against": "method"})
+    key = ["data", "noise", "p", "method"]
+    table = table.merge(against[[*key, "difference", "±"]], how="left", on=key)
+    columns = zip(table["auc"], table["auc ±"], table["difference"], table["±"], strict=True)
+    table["cell"] = [f"{a:.3f} ± {half:.3f}{_mark(gain, own)}" for a, half, gain, own in columns]
+    index = ["data", "noise", "p"]
+    wide = table.pivot_table(
+        index=index, columns="method", values="cell", aggfunc="first", sort=False
+    )
+    wide.insert(0, "splits", table.groupby(index, sort=False)["repetitions"].first())
+    return _show_all(wide.fillna("-").reset_index())
 
 
 SHOWN: dict[str, Show] = {
@@ -220,4 +242,5 @@ SHOWN: dict[str, Show] = {
     "labels_i": show_i,
     "labels_i_kinds": show_i_kinds,
     "labels_j": show_j,
+    "labels_k": show_k,
 }

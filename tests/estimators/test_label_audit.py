@@ -250,6 +250,10 @@ def test_a_regression_promises_if_residuals_are_gaussian():
     issues = find_label_issues(X, y)
     assert issues.promise
     assert set(range(20)) <= flagged_rows(issues)
+    skewed = X @ [1.0, 2.0] + np.where(np.arange(600) % 12 == 0, 4.5, 0.0) + rng.normal(size=600)
+    near = find_label_issues(X, skewed, "linear")
+    assert near.n_issues > 25
+    assert not near.promise
     heavy = X @ [1.0, 2.0] + rng.standard_t(1.5, 600)
     promise = find_label_issues(X, heavy, "linear").promise
     assert not promise

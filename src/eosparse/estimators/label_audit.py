@@ -25,12 +25,14 @@ from eosparse.fitting.meta_input import (
     select_present_rows,
 )
 from eosparse.fitting.neighbour_votes import average_probabilities, find_neighbours, pool_votes
+from eosparse.fitting.reasons import doubt_flags
 from eosparse.fitting.table_learners import LEARNERS, choose_learner, is_outdone, list_learners
 from eosparse.fitting.targets import is_regression_target
 from eosparse.inference import (
     LabelExplanation,
     LabelNoise,
     Promise,
+    check_targets,
     estimate_label_noise,
     explain_labels,
     flag_wrong_labels,
@@ -343,7 +345,8 @@ def _report_targets(
         "probability_wrong": chances,
     }
     table = make_issue_table(X, y, found.rows.numbers, columns, is_issue, suspicion)
-    promise = partial(promise_targets, deviations, found.problem.prior, is_issue)
+    check = check_targets(deviations, found.problem.prior, is_issue)
+    promise = partial(doubt_flags, promise_targets(check), check)
     return LabelIssues(table, {"all": found.noise_rate}, None, learner, promise, model)
 
 

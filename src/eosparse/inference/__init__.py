@@ -14,7 +14,7 @@ from eosparse.inference.label_noise import (
     flag_wrong_labels,
     make_monotone,
 )
-from eosparse.inference.label_promise import promise_labels, promise_targets
+from eosparse.inference.label_promise import check_targets, promise_labels, promise_targets
 from eosparse.inference.law import Law
 from eosparse.inference.mixture_law import MixtureLaw
 from eosparse.inference.promise import Promise, TailCheck
@@ -41,6 +41,7 @@ __all__ = [
     "TailCheck",
     "UpperNormal",
     "blur_explanation",
+    "check_targets",
     "compute_auc",
     "compute_mean_auc",
     "count_beyond",

@@ -98,24 +98,35 @@ def promise_labels(
     return Promise(True, "the classes hardly overlap")
 
 
-def promise_targets(deviations: FloatArray, prior: FloatArray, is_issue: BoolArray) -> Promise:
-    """Say whether the false-discovery rate of flagged targets can be promised.
-
-    It can if the other deviations, in units of their standard deviation, are Gaussian.
+def check_targets(deviations: FloatArray, prior: FloatArray, is_issue: BoolArray) -> TailCheck:
+    """Compare deviations, in units of their standard deviation, with a Gaussian law.
 
     Examples
     --------
     >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> none, ones = np.zeros(1000, dtype=bool), np.ones(1000)
-    >>> str(promise_targets(rng.normal(size=1000), ones, none))
-    'yes: the residuals of the other rows are Gaussian'
-    >>> bool(promise_targets(rng.standard_t(2, size=1000), ones, none))
-    False
+    >>> rng, none, ones = np.random.default_rng(0), np.zeros(1000, dtype=bool), np.ones(1000)
+    >>> check_targets(rng.normal(size=1000), ones, none).passes
+    True
     """
     p_values = 2 * norm.sf(np.abs(deviations))
     flagged_at = float(p_values[is_issue].max()) if is_issue.any() else 0.0
-    check = TailCheck.of(p_values, prior, flagged_at)
+    return TailCheck.of(p_values, prior, flagged_at)
+
+
+def promise_targets(check: TailCheck) -> Promise:
+    """Say whether the false-discovery rate of flagged targets can be promised.
+
+    It can if the other deviations are Gaussian.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng, none, ones = np.random.default_rng(0), np.zeros(1000, dtype=bool), np.ones(1000)
+    >>> str(promise_targets(check_targets(rng.normal(size=1000), ones, none)))
+    'yes: the residuals of the other rows are Gaussian'
+    >>> bool(promise_targets(check_targets(rng.standard_t(2, size=1000), ones, none)))
+    False
+    """
     if check.convinces:
         return Promise(True, "the residuals of the other rows are Gaussian")
     return Promise(False, f"the residuals are not Gaussian: {check.why_not}")
