@@ -1,4 +1,4 @@
-"""Figures of learning from wrong labels: ``python -m benchmarks.labels [a b d e f g h i j]``.
+"""Figures of learning from wrong labels: ``python -m benchmarks.labels [a b d e f g h i j k]``.
 
 Figure c is printed with b.
 """
@@ -6,7 +6,15 @@ Figure c is printed with b.
 from __future__ import annotations
 
 from benchmarks.bench import run_command
-from benchmarks.labels import accuracy, alpha_rules, cost, finding, promise, regression
+from benchmarks.labels import (
+    accuracy,
+    alpha_rules,
+    columns,
+    cost,
+    finding,
+    promise,
+    regression,
+)
 
 FIGURES = {
     "a": accuracy.run_a,
@@ -18,6 +26,7 @@ FIGURES = {
     "h": alpha_rules.run,
     "i": promise.run,
     "j": promise.run_held_back,
+    "k": columns.run,
 }
 
 if __name__ == "__main__":

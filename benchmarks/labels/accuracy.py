@@ -18,7 +18,7 @@ from eosparse.comparison.runner import Row
 _KEY = ["data", "noise", "p"]
 # These take seconds per fit or more, and are repeated less often.
 SLOW = (
-    "EOS+eSPA, by CV", "forest", "EOS(forest)", "boosting", "EOS(boosting)", "MLP, decay by CV",
+    "forest", "EOS(forest)", "boosting", "EOS(boosting)", "MLP, decay by CV",
     "CleanLearning, C by CV",
 )  # fmt: skip
 _GROUPS = {
@@ -26,11 +26,11 @@ _GROUPS = {
     "slow": SLOW,
     "SPA": ("SPA", "EOS+SPA"),
 }
-OURS = (*PLAIN, "EOS+eSPA, by CV")
+OURS = tuple(PLAIN)
 # Beyond this many columns the following take minutes per fit.
 _WIDE = 1000
 NOT_ON_WIDE = (
-    "EOS+eSPA, by CV", "boosting", "EOS(boosting)", "MLP, decay by CV", "CleanLearning, C by CV",
+    "boosting", "EOS(boosting)", "MLP, decay by CV", "CleanLearning, C by CV",
     "SVM, C by CV", "LDA", "LogReg, C by CV",
 )  # fmt: skip
 # With this many classes the following are slow: boosting fits one tree per class and round.

@@ -214,6 +214,21 @@ def show_j(source: Source) -> str:
     )
 
 
+def show_k(source: Source) -> str:
+    table, gains = source.read("labels_k"), source.read("labels_k_gains")
+    against = gains.drop(columns="method").rename(columns={"against": "method"})
+    key = ["data", "noise", "p", "method"]
+    table = table.merge(against[[*key, "difference", "±"]], how="left", on=key)
+    columns = zip(table["auc"], table["auc ±"], table["difference"], table["±"], strict=True)
+    table["cell"] = [f"{a:.3f} ± {half:.3f}{_mark(gain, own)}" for a, half, gain, own in columns]
+    index = ["data", "noise", "p"]
+    wide = table.pivot_table(
+        index=index, columns="method", values="cell", aggfunc="first", sort=False
+    )
+    wide.insert(0, "splits", table.groupby(index, sort=False)["repetitions"].first())
+    return _show_all(wide.fillna("-").reset_index())
+
+
 SHOWN: dict[str, Show] = {
     "labels_a": show_a,
     "labels_b": show_b,
@@ -227,4 +242,5 @@ SHOWN: dict[str, Show] = {
     "labels_i": show_i,
     "labels_i_kinds": show_i_kinds,
     "labels_j": show_j,
+    "labels_k": show_k,
 }

@@ -78,18 +78,18 @@ def test_each_class_keeps_its_share_of_the_weight():
 
 def test_boxes_are_reported_in_the_users_units():
     X, given, _ = two_classes()
-    spa = SPAClassifier(6).fit(1000 * X + 50, given)
+    spa = SPAClassifier(6, epsilon_features=None, units="equal").fit(1000 * X + 50, given)
     assert spa.box_centers_.shape == (6, 4)
     assert np.abs(spa.box_centers_).max() > 1000
     assert spa.box_labels_.shape == (6, 2)
     np.testing.assert_allclose(spa.box_labels_.sum(axis=1), 1.0)
-    same = SPAClassifier(6).fit(X, given)
+    same = SPAClassifier(6, epsilon_features=None, units="equal").fit(X, given)
     np.testing.assert_allclose(same.weights_, spa.weights_, rtol=1e-6)
 
 
 def test_learned_feature_weights_prefer_what_boxes_explain():
     X, given, _ = two_classes(d=10, flipped=0.0, gap=6.0)
-    plain = SPAClassifier(2, alpha=np.inf).fit(X, given)
+    plain = SPAClassifier(2, alpha=np.inf, epsilon_features=None).fit(X, given)
     np.testing.assert_allclose(plain.feature_weights_, 0.1)
     sparse = SPAClassifier(2, alpha=np.inf, epsilon_label=1.0, epsilon_features=0.2).fit(X, given)
     assert sparse.feature_weights_.sum() == pytest.approx(1.0)
@@ -104,8 +104,9 @@ def test_more_columns_than_rows_are_the_same_problem_in_fewer_coordinates():
     spa = SPAClassifier(random_state=0).fit(wide, given)
     assert spa.score(wide, truth) > 0.9
     assert spa.feature_weights_.shape == (404,)
-    learned = SPAClassifier(4, epsilon_features=1e6, temperature=1.0, alpha=1.0).fit(wide, given)
-    equal = SPAClassifier(4, temperature=1.0, alpha=1.0).fit(wide, given)
+    settings = {"temperature": 1.0, "alpha": 1.0, "units": "equal"}
+    learned = SPAClassifier(4, epsilon_features=1e6, **settings).fit(wide, given)
+    equal = SPAClassifier(4, **settings).fit(wide, given)
     np.testing.assert_allclose(equal.predict_proba(wide), learned.predict_proba(wide), atol=1e-4)
 
 
@@ -124,10 +125,11 @@ def test_spa_with_three_classes_frames_and_strings():
 
 def test_random_starts_never_worsen_the_boxes():
     X, given, _ = two_classes()
-    one = SPAClassifier(12, temperature=1.0).fit(X, given)
-    more = SPAClassifier(12, temperature=1.0, n_init=5, random_state=3).fit(X, given)
+    settings = {"temperature": 1.0, "epsilon_features": None, "units": "equal"}
+    one = SPAClassifier(12, **settings).fit(X, given)
+    more = SPAClassifier(12, **settings, n_init=5, random_state=3).fit(X, given)
     assert more.box_objective_history_[-1] <= one.box_objective_history_[-1] + 1e-12
-    again = SPAClassifier(12, temperature=1.0, n_init=5, random_state=3).fit(X, given)
+    again = SPAClassifier(12, **settings, n_init=5, random_state=3).fit(X, given)
     np.testing.assert_array_equal(more.weights_, again.weights_)
 
 

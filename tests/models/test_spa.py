@@ -4,11 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import logsumexp, softmax, xlogy
 
 from eosparse import SPAClassifier
 from eosparse.core import Status, alternate, fold_blocks, solve_from_prior, visit
 from eosparse.fitting import spa_fit
-from eosparse.models import Boxes, BoxLabelModel, SPAModel, bisect_rows, sum_boxes
+from eosparse.models import (
+    Boxes,
+    BoxLabelModel,
+    SPAModel,
+    bisect_rows,
+    find_companions,
+    sum_boxes,
+)
 from eosparse.rows import Labelled, LabelledRows
 
 
@@ -65,6 +73,48 @@ def test_the_fit_minimises_the_weighted_error_for_given_affiliations():
             0.99 * best.feature_weights + 0.01 * rng.dirichlet(np.ones(4)),
         )
         assert cost(mixed) >= cost(best) - 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.4, 10.0])
+def test_feature_weights_are_the_closed_form_over_columns(epsilon):
+    values, classes = labelled()
+    model = SPAModel(4, np.bincount(classes) / 200, 0.0, epsilon)
+    theta = started(values, classes, model, 5)
+    block, share = Labelled(values, classes), np.full(200, 1 / 200)
+    boxes = model.affiliations(block, theta)
+    solved = model.solve(sum_boxes(block, share, boxes, theta.labels.shape))
+    means = np.stack([values[boxes == k].mean(axis=0) for k in np.unique(boxes)])
+    within = np.square(values - means[np.unique(boxes, return_inverse=True)[1]]).mean(axis=0)
+    np.testing.assert_allclose(solved.feature_weights, softmax(-within / epsilon), atol=1e-12)
+    reached = solved.feature_weights @ within + epsilon * (
+        xlogy(solved.feature_weights, solved.feature_weights).sum()
+    )
+    assert reached == pytest.approx(-epsilon * logsumexp(-within / epsilon))
+    others = np.random.default_rng(0).dirichlet(np.ones(4), 200)
+    assert (others @ within + epsilon * xlogy(others, others).sum(axis=1) >= reached).all()
+
+
+def test_columns_that_are_not_weighed_get_no_feature_weight():
+    values, classes = labelled()
+    shares, is_weighed = np.bincount(classes) / 200, np.array([True, False, True, True])
+    model = SPAModel(4, shares, 0.0, 0.3, is_weighed=is_weighed)
+    theta = started(values, classes, model, 5)
+    result = alternate(model, LabelledRows(values, classes, np.ones(200)), np.inf, theta)
+    assert result.theta.feature_weights[1] == 0.0
+    assert result.theta.feature_weights.sum() == pytest.approx(1.0)
+    assert (np.diff(result.objective_history) <= 1e-12).all()
+
+
+def test_companions_are_the_columns_of_a_common_cause():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(200, 12))
+    values[:, [2, 7]] += 2 * rng.normal(size=(200, 1))
+    values[:, [4, 5, 9]] += rng.normal(size=(200, 1))
+    found = find_companions(values, np.ones(200), 2)
+    assert [sorted(columns.tolist()) for columns in found] == [[2, 7], [4, 5, 9]]
+    order = rng.permutation(12)
+    again = find_companions(values[:, order], np.ones(200), 2)
+    assert [sorted(order[columns].tolist()) for columns in again] == [[2, 7], [4, 5, 9]]
 
 
 def test_distances_are_weighted_squared_differences():
@@ -134,9 +184,10 @@ def test_large_tables_are_prepared_block_by_block(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30_000, 5))
     y = (X[:, 0] + rng.normal(size=30_000) > 0).astype(int)
-    kept = SPAClassifier(8, temperature=1.0, alpha=1.0).fit(X, y)
+    settings = {"temperature": 1.0, "alpha": 1.0, "epsilon_features": None, "units": "equal"}
+    kept = SPAClassifier(8, **settings).fit(X, y)
     monkeypatch.setattr(spa_fit, "_MOST_KEPT", 0)
-    streamed = SPAClassifier(8, temperature=1.0, alpha=1.0).fit(X, y)
+    streamed = SPAClassifier(8, **settings).fit(X, y)
     np.testing.assert_allclose(streamed.box_centers_, kept.box_centers_, atol=1e-9)
     np.testing.assert_allclose(streamed.weights_, kept.weights_, rtol=1e-9)
     np.testing.assert_allclose(streamed.predict_proba(X), kept.predict_proba(X), atol=1e-9)

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 from typer.testing import CliRunner
 
 from eosparse.cli.app import app
@@ -164,6 +165,24 @@ def test_parquet_that_unpacks_to_much_is_streamed(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "MOST_BYTES_IN_MEMORY", 100_000)
     assert (tmp_path / "x.parquet").stat().st_size < 100_000
     assert "The table was streamed" in run("detect", tmp_path / "x.parquet").stdout
+
+
+def test_damaged_offsets_of_text_are_refused(tmp_path):
+    """pyarrow would follow them out of its memory."""
+    path = tmp_path / "x.feather"
+    texts = ["left", "right"] * 25
+    table = pa.table({"a": np.arange(50.0), "b": pa.array(texts, pa.string())})
+    feather.write_feather(table, path, compression="uncompressed")
+    offsets = np.cumsum([0, *map(len, texts)]).astype("<i4").tobytes()
+    data = path.read_bytes()
+    assert offsets in data
+    damaged = bytearray(offsets)
+    damaged[40:44] = struct.pack("<i", 2_000_000_000)
+    path.write_bytes(data.replace(offsets, bytes(damaged)))
+    for source in (path, tmp_path):
+        found = run("detect", source)
+        assert found.exit_code == 2
+        assert "Traceback" not in found.output
 
 
 def make_multi_index(path):

@@ -31,7 +31,7 @@ _SPARSE = (
     "isolation forest", "LOF", "one-class SVM", "ECOD", "kNN",
 )  # fmt: skip
 _SPARSE_LABELS = (
-    "EOS+SPA", "EOS+eSPA, by CV", "SPA", "EOS(LogReg)", "LogReg, C by CV", "EOS(forest)", "forest",
+    "EOS+SPA", "SPA", "EOS(LogReg)", "LogReg, C by CV", "EOS(forest)", "forest",
     "SVM, C by CV", "MLP, decay by CV", "CleanLearning, C by CV",
 )  # fmt: skip
 Style = dict[str, Any]
@@ -48,7 +48,7 @@ def assign_styles(methods: list[str]) -> dict[str, Style]:
     >>> found["forest"]["color"] == found["EOS(forest)"]["color"]
     True
     """
-    ours = {EOS: "-", AUTHOR: "--", "EOS+SPA": "-", "EOS+eSPA, by CV": "--"}
+    ours = {EOS: "-", AUTHOR: "--", "EOS+SPA": "-"}
     peers = [m for m in methods if m not in ours and m not in PLAIN and m != "SPA"]
     found: dict[str, Style] = {}
     for index, method in enumerate(peers):

@@ -1,19 +1,26 @@
-"""The steps of SPA: boxes, affiliations and labels of boxes."""
+"""The first step of SPA: a table, and boxes that cover its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.cluster import kmeans_plusplus
 
-from eosparse.core import FloatArray, IntArray, Result, alternate, solve_from_prior
-from eosparse.fitting.class_weights import Simplex
-from eosparse.models import Boxes, BoxLabelModel, BoxSums, SPAModel, bisect_rows, sum_boxes
-from eosparse.rows import Chain, Labelled, LabelledRows, MemoryRows, as_float64, spread_out
+from eosparse.core import BoolArray, FloatArray, IntArray, Result, alternate
+from eosparse.models import (
+    Boxes,
+    BoxSums,
+    SPAModel,
+    bisect_rows,
+    find_companions,
+    sum_boxes,
+)
+from eosparse.rows import Labelled, LabelledRows, MemoryRows, as_float64, spread_out
 
 # Pseudo-rows per box that carry the labels of the table: few enough for one row to outweigh them.
 _PSEUDO_ROWS = 0.1
@@ -22,6 +29,20 @@ _PSEUDO_ROWS = 0.1
 _MOST_KEPT = 2**24
 # Starts are found on at most this many rows, which is enough for 64 boxes.
 _MOST_ROWS_TO_START = 2**17
+# More distinct rows are not counted: they suffice for any number of boxes.
+_MOST_DISTINCT = 3000
+# Sets of columns that go together, each a start of boxes that choose their columns.
+_SPARSE_STARTS = 3
+# The objective after so many passes tells which start is best.
+_FIRST_PASSES = 4
+# Columns with a smaller part of the largest feature weight do not move a start.
+_NEGLIGIBLE_WEIGHT = 1e-4
+# Feature weights on effectively fewer columns are a collapse: a single column, cut into as many
+# pieces as there are boxes, has the smallest error, whatever it is.
+_FEWEST_COLUMNS = 1.5
+
+Units = Literal["equal", "own"]
+UNITS: tuple[Units, ...] = ("equal", "own")
 
 
 @dataclass(frozen=True)
@@ -67,7 +88,7 @@ class LabelledTable:
     def rows(self) -> LabelledRows:
         """The rows in working coordinates."""
         rows = LabelledRows(self.raw, self.classes, self.prior, self.columns)
-        return _keep_in_memory(rows, self.n_features)
+        return keep_in_memory(rows, self.n_features)
 
     @property
     def values(self) -> FloatArray:
@@ -82,20 +103,21 @@ class LabelledTable:
         shares: FloatArray = counts / counts.sum()
         return shares
 
-    @property
-    def label_model(self) -> BoxLabelModel:
-        """Error model of the labels of boxes."""
-        return BoxLabelModel(self.class_shares, pseudo_mass=self.pseudo_mass)
+    @cached_property
+    def has_many_values(self) -> BoolArray:
+        """Which working coordinates take more than two values."""
+        values = self.thin(_MOST_ROWS_TO_START).values
+        low, high = values.min(axis=0), values.max(axis=0)
+        return np.asarray(((values != low) & (values != high)).any(axis=0))
 
     @property
     def pseudo_mass(self) -> float:
         """Weight of the pseudo-rows of a box, as a share of all rows."""
         return _PSEUDO_ROWS / float(self.prior.sum())
 
-    def affiliate(self, fitted: FittedBoxes) -> LabelledRows:
-        """Return rows whose values are the affiliations to boxes."""
-        rows = replace(self.rows, prepare=Chain(self.rows.prepare, fitted.affiliations))
-        return _keep_in_memory(rows, len(fitted.boxes.centers))
+    def count_distinct(self) -> int:
+        """Return the number of distinct rows with a prior weight, or enough if there are many."""
+        return len(np.unique(self.thin(_MOST_DISTINCT).values, axis=0))
 
     def take(self, rows: IntArray) -> LabelledTable:
         """Return some of the rows."""
@@ -109,8 +131,16 @@ class LabelledTable:
         return self.take(present[spread_out(len(present), most)])
 
 
-def _keep_in_memory(rows: LabelledRows, n_columns: int) -> LabelledRows:
-    """Prepare all rows at once, if that does not take much memory."""
+def keep_in_memory(rows: LabelledRows, n_columns: int) -> LabelledRows:
+    """Prepare all rows at once, if that does not take much memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = LabelledRows(np.ones((2, 1)), np.array([0, 1]), np.ones(2), lambda block: 2 * block)
+    >>> keep_in_memory(rows, 1).values.ravel().tolist()
+    [2.0, 2.0]
+    """
     if len(rows.values) * n_columns > _MOST_KEPT:
         return rows
     values = MemoryRows(rows.values, None, rows.prepare).map(np.asarray).values
@@ -132,6 +162,7 @@ class SPASettings:
     n_init: int
     tol: float
     max_iter: int
+    units: Units = "equal"
 
 
 @dataclass(frozen=True)
@@ -156,6 +187,14 @@ class FittedBoxes:
     def boxes(self) -> Boxes:
         """Centres, labels and feature weights."""
         return self.result.theta
+
+    @property
+    def is_collapsed(self) -> bool:
+        """Whether learned feature weights hold little more than one column."""
+        weights = self.boxes.feature_weights
+        if self.model.epsilon_features is None or len(weights) == 1:
+            return False
+        return float(np.square(weights).sum()) * _FEWEST_COLUMNS > 1.0
 
     def affiliations(self, values: FloatArray) -> FloatArray:
         """Return Γ ∝ exp(-distance / softness), the closed form of the paper again.
@@ -186,10 +225,19 @@ class FittedBoxes:
         return np.where(filled[:, None], means, mean)
 
 
-def fit_boxes(
-    table: LabelledTable, settings: SPASettings, random_state: np.random.RandomState
-) -> FittedBoxes:
+def fit_boxes(table: LabelledTable, settings: SPASettings, starts: Iterable[Boxes]) -> FittedBoxes:
     """Fit the boxes to equally weighted rows from each start, and keep the lowest objective.
+
+    After a few passes the best start is known, and only that one is followed to its end.
+
+    Parameters
+    ----------
+    table : LabelledTable
+        The rows.
+    settings : SPASettings
+        What determines the boxes.
+    starts : iterable of Boxes
+        As from `find_starts`; at least one.
 
     Examples
     --------
@@ -197,8 +245,31 @@ def fit_boxes(
     >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
     >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
     >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
-    >>> fitted = fit_boxes(table, settings, np.random.RandomState(0))
+    >>> fitted = fit_boxes(table, settings, find_starts(table, settings))
     >>> sorted(fitted.boxes.centers.ravel().tolist())
+    [0.5, 8.5]
+    """
+    first, *others = starts
+    if not others:
+        return fit_from(table, settings, first)
+    rough = replace(settings, max_iter=min(_FIRST_PASSES, settings.max_iter))
+    solutions = [fit_from(table, rough, start) for start in (first, *others)]
+    # Like a Gaussian on a single point, a single column is no solution unless there is no other.
+    best = min(solutions, key=lambda found: (found.is_collapsed, found.result.objective))
+    return fit_from(table, settings, best.boxes)
+
+
+def fit_from(table: LabelledTable, settings: SPASettings, start: Boxes) -> FittedBoxes:
+    """Fit the boxes from one start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
+    >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
+    >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
+    >>> start = Boxes(np.array([[0.0], [9.0]]), np.ones((2, 2)), np.ones(1))
+    >>> fit_from(table, settings, start).boxes.centers.ravel().tolist()
     [0.5, 8.5]
     """
     model = SPAModel(
@@ -207,107 +278,81 @@ def fit_boxes(
         settings.epsilon_label,
         settings.epsilon_features,
         pseudo_mass=table.pseudo_mass,
+        is_weighed=None if settings.epsilon_features is None else table.has_many_values,
     )
-    results = []
-    for centers in _generate_centers(table, settings, random_state):
-        start = _make_first_boxes(model, table, centers)
-        result = alternate(
-            model, table.rows, np.inf, start, tol=settings.tol, max_iter=settings.max_iter
-        )
-        _ = result.theta  # raises if there is none
-        results.append(result)
-    best = min(results, key=lambda result: result.objective)
+    first = _make_first_boxes(model, table, start)
+    result = alternate(
+        model, table.rows, np.inf, first, tol=settings.tol, max_iter=settings.max_iter
+    )
+    boxes = result.theta  # raises if there is none
     total = table.rows.fold(
-        lambda block, prior: np.array([prior @ best.theta.distances(block.values).min(axis=1)])
+        lambda block, prior: np.array([prior @ boxes.distances(block.values).min(axis=1)])
     )
-    return FittedBoxes(model, best, settings.temperature * float(total[0] / table.prior.sum()))
+    softness = settings.temperature * float(total[0] / table.prior.sum())
+    return FittedBoxes(model, result, softness)
 
 
-def _generate_centers(
-    table: LabelledTable, settings: SPASettings, random_state: np.random.RandomState
-) -> Iterator[FloatArray]:
-    """Yield centres to start from: by bisection first, then at random."""
+def find_starts(
+    table: LabelledTable,
+    settings: SPASettings,
+    random_state: np.random.RandomState | None = None,
+) -> list[Boxes]:
+    """Return boxes to start from: by bisection in all columns and in some, and at random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
+    >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
+    >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
+    >>> [start.centers.ravel().tolist() for start in find_starts(table, settings)]
+    [[8.5, 0.5]]
+    """
     table = table.thin(_MOST_ROWS_TO_START)
-    values = table.values
-    yield bisect_rows(values, table.prior, settings.n_boxes)
+    values, n_columns = table.values, table.values.shape[1]
+    equal = np.ones(n_columns)
+    starts = [bisect_by(table, equal, settings.n_boxes)]
+    if settings.epsilon_features is not None:
+        for companions in find_companions(values, table.prior, _SPARSE_STARTS):
+            sparse = np.zeros(n_columns)
+            sparse[companions] = 1.0
+            starts.append(bisect_by(table, sparse, settings.n_boxes))
     for _ in range(settings.n_init - 1):
-        size = min(settings.n_boxes, np.count_nonzero(table.prior))
-        yield kmeans_plusplus(values, size, sample_weight=table.prior, random_state=random_state)[0]
+        size = min(settings.n_boxes, int(np.count_nonzero(table.prior)))
+        centers, _ = kmeans_plusplus(
+            values, size, sample_weight=table.prior, random_state=random_state
+        )
+        starts.append(Boxes(centers, np.ones((size, table.n_classes)), equal))
+    return starts
 
 
-def _make_first_boxes(model: SPAModel, table: LabelledTable, centers: FloatArray) -> Boxes:
-    """Return boxes around the rows nearest to each centre."""
-    shape = (len(centers), table.n_classes)
-    around = Boxes(centers, np.ones(shape), model.equal_weights(centers.shape[1]))
+def bisect_by(table: LabelledTable, feature_weights: FloatArray, n_boxes: int) -> Boxes:
+    """Return boxes by bisection of rows whose columns count by these weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, classes = np.array([[0.0, 9.0], [1.0, 0.0], [8.0, 5.0]]), np.array([0, 0, 1])
+    >>> table = LabelledTable(X, np.asarray, classes, np.ones(3), n_classes=2)
+    >>> bisect_by(table, np.array([1.0, 0.0]), 2).centers.tolist()
+    [[0.5, 0.0], [8.0, 0.0]]
+    """
+    table = table.thin(_MOST_ROWS_TO_START)
+    counts = feature_weights > _NEGLIGIBLE_WEIGHT * feature_weights.max()
+    roots = np.sqrt(feature_weights[counts])
+    found = bisect_rows(table.values[:, counts] * roots, table.prior, n_boxes)
+    centers = np.zeros((len(found), len(counts)))
+    centers[:, counts] = found / roots
+    labels = np.ones((len(found), table.n_classes))
+    return Boxes(centers, labels, np.where(counts, feature_weights, 0.0))
+
+
+def _make_first_boxes(model: SPAModel, table: LabelledTable, around: Boxes) -> Boxes:
+    """Return boxes of the rows nearest to each centre."""
+    shape = around.labels.shape
 
     def sum_block(block: Labelled, prior: FloatArray) -> BoxSums:
         return sum_boxes(block, prior, around.distances(block.values).argmin(axis=1), shape)
 
     rows = replace(table.rows, prior=table.prior / table.prior.sum())
     return model.solve(rows.fold(sum_block))
-
-
-def fit_plain_labels(table: LabelledTable, affiliations: LabelledRows) -> FloatArray:
-    """Return the label probabilities of the boxes, from equally weighted rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
-    >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
-    >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
-    >>> fitted = fit_boxes(table, settings, np.random.RandomState(0))
-    >>> fit_plain_labels(table, table.affiliate(fitted)).round(2).tolist()
-    [[0.02, 0.98], [0.98, 0.02]]
-    """
-    shares = table.prior / table.prior.sum()
-    return solve_from_prior(table.label_model, replace(affiliations, prior=shares))
-
-
-def fit_labels(
-    table: LabelledTable,
-    affiliations: LabelledRows,
-    alpha: float,
-    simplex: Simplex,
-    *,
-    tol: float,
-    max_iter: int,
-) -> Result[FloatArray]:
-    """Fit the label probabilities of the boxes to rows that are weighed by their label errors.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
-    >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
-    >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
-    >>> fitted = fit_boxes(table, settings, np.random.RandomState(0))
-    >>> rows = table.affiliate(fitted)
-    >>> result = fit_labels(table, rows, np.inf, "single", tol=1e-9, max_iter=50)
-    >>> result.theta.round(2).tolist()
-    [[0.02, 0.98], [0.98, 0.02]]
-    """
-    start = fit_plain_labels(table, affiliations)
-    rows = affiliations.group_by_class() if simplex == "per-class" else affiliations
-    return alternate(table.label_model, rows, alpha, start, tol=tol, max_iter=max_iter)
-
-
-def compute_label_errors(
-    table: LabelledTable, affiliations: LabelledRows, labels: FloatArray
-) -> FloatArray:
-    """Return the error of the label of every row, also of those without prior weight.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, classes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
-    >>> table = LabelledTable(X, np.asarray, classes, np.ones(4), n_classes=2)
-    >>> settings = SPASettings(2, 1.0, 0.1, None, n_init=1, tol=1e-9, max_iter=50)
-    >>> fitted = fit_boxes(table, settings, np.random.RandomState(0))
-    >>> rows = table.affiliate(fitted)
-    >>> compute_label_errors(table, rows, np.array([[0.1, 0.9], [0.9, 0.1]])).round(1).tolist()
-    [0.2, 0.2, 0.2, 0.2]
-    """
-    everyone = replace(affiliations, prior=np.ones(len(table.prior)))
-    model = table.label_model
-    return np.concatenate(everyone.fold(lambda block, _: [model.errors(block, labels)]))

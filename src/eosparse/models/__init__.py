@@ -1,7 +1,7 @@
 """Error functions g(x, θ), one model per file."""
 
 from eosparse.models.base import Attempt, ErrorMoments, Request, TableModel
-from eosparse.models.box_starts import bisect_rows
+from eosparse.models.box_starts import bisect_rows, find_companions
 from eosparse.models.cell_search import (
     RowCells,
     choose_cells,
@@ -30,7 +30,15 @@ from eosparse.models.neighbours import Metric, NeighbourModel, Neighbours
 from eosparse.models.normal import Normal, SingularFitError
 from eosparse.models.pairwise import draw_gaps, guess_law
 from eosparse.models.shrinkage import oas_shrinkage
-from eosparse.models.spa import Boxes, BoxLabelModel, BoxSums, SPAModel, sum_boxes
+from eosparse.models.spa import (
+    Boxes,
+    BoxLabelModel,
+    BoxSums,
+    SPAModel,
+    smooth_labels,
+    sum_boxes,
+    sum_by_class,
+)
 from eosparse.models.subspace import Plane, SubspaceModel
 
 __all__ = [
@@ -67,6 +75,7 @@ __all__ = [
     "cluster_starts",
     "coupling_for_efficiency",
     "draw_gaps",
+    "find_companions",
     "find_rivals",
     "find_spreads",
     "guess_law",
@@ -77,7 +86,9 @@ __all__ = [
     "measure_cells",
     "oas_shrinkage",
     "shows_groups",
+    "smooth_labels",
     "spatial_median",
     "squared_distances",
     "sum_boxes",
+    "sum_by_class",
 ]

@@ -3,6 +3,10 @@
 The box with the largest scatter is split along its main axis at its mean, until there are enough
 boxes. The result does not depend on the order of the rows or on a seed, and a row of prior weight
 k counts as k rows.
+
+If boxes are to choose their columns, starts in all columns miss clusters that a few of them share.
+Sparse starts look at columns that go together, which those of a cluster do and those of noise do
+not.
 """
 
 from __future__ import annotations
@@ -89,3 +93,49 @@ def _split(values: FloatArray, prior: FloatArray, rows: IntArray) -> tuple[IntAr
         # The axis was lost to rounding: put the farthest row into a box of its own.
         upper = np.arange(len(rows)) == farthest
     return rows[upper], rows[~upper]
+
+
+def find_companions(values: FloatArray, prior: FloatArray, most: int) -> list[IntArray]:
+    """Return up to `most` sets of columns that go together, those of the closest pair first.
+
+    A set is a column and those whose correlation with it is more than half of the largest one.
+    No column is in two sets.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples, n_features)
+        The rows.
+    prior : array of shape (n_samples,)
+        Prior weights.
+    most : int
+        Most sets.
+
+    Returns
+    -------
+    list of arrays of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> shared, noise = rng.normal(size=(100, 1)), rng.normal(size=(100, 4))
+    >>> [found] = find_companions(np.hstack([noise, shared, 2 * shared]), np.ones(100), 1)
+    >>> sorted(found.tolist())
+    [4, 5]
+    """
+    share = prior / prior.sum()
+    centred = values - share @ values
+    deviation = np.sqrt(share @ np.square(centred))
+    varies = np.flatnonzero(deviation > 0)
+    centred = centred[:, varies] / deviation[varies]
+    close = np.abs((centred * share[:, None]).T @ centred)
+    np.fill_diagonal(close, 0.0)
+    found: list[IntArray] = []
+    while len(found) < most and close.any():
+        column = first_largest(close.max(axis=1))
+        together = close[column] > 0.5 * close[column].max()
+        together[column] = True
+        found.append(varies[together])
+        close[together] = 0.0
+        close[:, together] = 0.0
+    return found

@@ -20,6 +20,9 @@ Weights from the first error would mostly follow the distances and hardly notice
 
 In both, δ pseudo-rows per box with the labels of the table keep probabilities away from zero. Like
 the feature entropy they are a term of the error that all rows share, so descent stays exact.
+
+A constant column, and one of two values, is explained without error by any two boxes, and would get
+all the feature weight. Such columns can be left out of W.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from eosparse.core import (
+    BoolArray,
     CollapseError,
     ErrorModel,
     FloatArray,
@@ -123,6 +127,8 @@ class SPAModel(ErrorModel[Labelled, Boxes, BoxSums]):
         Regularisation of the feature weights; None keeps them equal.
     pseudo_mass : float
         δ, as a share of all rows.
+    is_weighed : array of bool, of shape (n_features,), or None
+        Which columns may get a feature weight, if these are learned; None for all that vary.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
 
@@ -145,6 +151,7 @@ class SPAModel(ErrorModel[Labelled, Boxes, BoxSums]):
     epsilon_label: float
     epsilon_features: float | None = None
     pseudo_mass: float = 1e-4
+    is_weighed: BoolArray | None = None
     smallest_size: float = 1.0
 
     is_proven = True
@@ -211,8 +218,10 @@ class SPAModel(ErrorModel[Labelled, Boxes, BoxSums]):
             return self.equal_weights(len(statistics.squares))
         within = statistics.squares - mass @ np.square(centers)
         # Constant columns are zero here; without this they would get all the weight.
-        varies = (statistics.squares > 0).astype(np.float64)
-        prior = varies if varies.any() else None
+        counts = statistics.squares > 0
+        if self.is_weighed is not None and (counts & self.is_weighed).any():
+            counts &= self.is_weighed
+        prior = counts.astype(np.float64) if counts.any() else None
         return optimal_weights(within, self.epsilon_features, prior).weights
 
 
@@ -240,8 +249,8 @@ class BoxLabelModel(ErrorModel[Labelled, FloatArray, LabelCounts]):
     ----------
     class_shares : array of shape (M,)
         Share of each class in the table: the labels of the pseudo-rows.
-    pseudo_mass : float
-        δ, as a share of all rows.
+    pseudo_mass : float or array of shape (K,)
+        δ, as a share of all rows, of all boxes or of each.
     smallest_size : float
         Effective number of rows below which a solution counts as collapsed.
 
@@ -264,7 +273,7 @@ class BoxLabelModel(ErrorModel[Labelled, FloatArray, LabelCounts]):
     """
 
     class_shares: FloatArray
-    pseudo_mass: float = 1e-4
+    pseudo_mass: float | FloatArray = 1e-4
     smallest_size: float = 1.0
 
     is_proven = True
@@ -348,7 +357,9 @@ def sum_by_class(values: FloatArray, classes: IntArray, n_classes: int) -> Float
     return indicators @ values
 
 
-def smooth_labels(counts: FloatArray, class_shares: FloatArray, pseudo_mass: float) -> FloatArray:
+def smooth_labels(
+    counts: FloatArray, class_shares: FloatArray, pseudo_mass: float | FloatArray
+) -> FloatArray:
     """Turn counts per box into probabilities, with pseudo-rows that have the table's labels.
 
     Examples
@@ -357,12 +368,14 @@ def smooth_labels(counts: FloatArray, class_shares: FloatArray, pseudo_mass: flo
     >>> smooth_labels(np.array([[1.0, 0.0]]), np.array([0.5, 0.5]), 1.0).tolist()
     [[0.75, 0.25]]
     """
-    filled = counts + pseudo_mass * class_shares
+    filled = counts + np.reshape(pseudo_mass, (-1, 1)) * class_shares
     probabilities: FloatArray = filled / filled.sum(axis=1, keepdims=True)
     return np.maximum(probabilities, _SMALLEST_PROBABILITY)
 
 
-def compute_pseudo_error(labels: FloatArray, class_shares: FloatArray, pseudo_mass: float) -> float:
+def compute_pseudo_error(
+    labels: FloatArray, class_shares: FloatArray, pseudo_mass: float | FloatArray
+) -> float:
     """Return the label error of the pseudo-rows of all boxes.
 
     Examples
@@ -371,4 +384,4 @@ def compute_pseudo_error(labels: FloatArray, class_shares: FloatArray, pseudo_ma
     >>> round(compute_pseudo_error(np.array([[0.5, 0.5]]), np.array([0.5, 0.5]), 1.0), 4)
     0.6931
     """
-    return -pseudo_mass * float((np.log(labels) @ class_shares).sum())
+    return -float((pseudo_mass * (np.log(labels) @ class_shares)).sum())

@@ -23,7 +23,7 @@ _MAGIC = {
 }
 _OPENERS: dict[str, Any] = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 # Bytes that are decompressed at a time.
-_BLOCK_BYTES = 2**16
+_BLOCK_BYTES = 2**20
 _BROKEN = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 
@@ -73,6 +73,16 @@ def open_decompressed(
                 yield io.BufferedReader(BoundedStream(stream, name), _BLOCK_BYTES)
         except _BROKEN as error:
             raise TableError(f"{name} cannot be decompressed: {error}") from None
+
+
+def check_unpacked(source: Path | bytes, name: str) -> None:
+    """Raise if a compressed file unpacks to too much, before its lines are looked at one by one."""
+    compression = find_compression_of(source)
+    if compression is None:
+        return
+    with open_decompressed(source, compression, name) as stream:
+        while stream.read(_BLOCK_BYTES):
+            pass
 
 
 def _decompress(raw: BinaryIO, compression: str) -> Any:

@@ -290,13 +290,14 @@ class BoundedColumns:
     """Columns brought to a common range: robustly scaled, bounded, and of unit variance.
 
     Values far from the middle, right or wrong, come no farther than three standard deviations, so
-    that no column and no row dominates a distance.
+    that no row dominates a distance. Nor does any column, unless the columns keep their own units.
     """
 
     centre: FloatArray
     spread: FloatArray
     mean: FloatArray
     deviation: FloatArray
+    units: FloatArray | None = None
     basis: FloatArray | None = None
 
     def __call__(self, values: FloatArray) -> FloatArray:
@@ -305,7 +306,25 @@ class BoundedColumns:
         bounded -= self.mean
         bounded /= self.deviation
         np.clip(bounded, -_BOUND, _BOUND, out=bounded)  # rare values of a column that hardly varies
+        if self.units is not None:
+            bounded *= self.units
         return bounded if self.basis is None else bounded @ self.basis
+
+    @property
+    def own_units(self) -> FloatArray:
+        """The length of a standard deviation in each column, one in the mean of squares.
+
+        Near the middle, distances in the unit of a column are those in bounded columns times this.
+        """
+        lengths = np.where(np.isfinite(self.deviation), self.spread * self.deviation, 0.0)
+        if not lengths.any():
+            return lengths
+        lengths /= lengths.max()  # squares of long ones do not fit a float
+        return np.asarray(lengths / np.sqrt(np.square(lengths[lengths > 0]).mean()))
+
+    def keep_units(self) -> BoundedColumns:
+        """Return the same columns in their own units, which then have different variances."""
+        return replace(self, units=self.own_units)
 
     def rotate(self, values: FloatArray) -> BoundedColumns:
         """Return coordinates in the span of some rows, if columns outnumber them.
@@ -336,7 +355,7 @@ def bound_columns(values: FloatArray, mass: FloatArray) -> BoundedColumns:
     moments = weighted_moments(_squash(values, centre, spread), mass, diagonal=True)
     deviation = np.sqrt(moments.scatter)
     return BoundedColumns(
-        centre, spread, moments.mean, np.where(deviation > _RANK_TOLERANCE, deviation, 1.0)
+        centre, spread, moments.mean, np.where(deviation > _RANK_TOLERANCE, deviation, np.inf)
     )
 
 

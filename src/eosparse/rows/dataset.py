@@ -216,6 +216,7 @@ def _read_arrow(fragment: Any, names: list[str], batch_size: int) -> Iterator[Re
         file = pa.ipc.open_file(source, options=options)
         for i in range(file.num_record_batches):
             records = file.get_batch(i).select(names)
+            records.validate(full=True)  # damaged offsets of text would crash whoever follows them
             for start in range(0, len(records), batch_size):
                 yield records.slice(start, batch_size)
 

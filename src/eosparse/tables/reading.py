@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from eosparse.rows.compression import find_compression_of, open_decompressed
+from eosparse.rows.compression import check_unpacked, find_compression_of, open_decompressed
 from eosparse.rows.dialect import Dialect, Hints
 from eosparse.rows.formats import ARROW, CSV, JSON_LINES, PARQUET, XLSX, Format, find_format
 from eosparse.rows.formats import TableError as TableError  # also read from here
@@ -194,6 +194,8 @@ def _read_known(source: Path | bytes, name: str, found: Format, reading: _Readin
     """Read a file of a known format; numbers in text are numbers afterwards."""
     if reading.sheet is not None and found is not XLSX:
         raise TableError(f"{name} has no sheets: --sheet is for XLSX files.")
+    if found.is_compressible:
+        check_unpacked(source, name)
     original: Original
     if found.separator is not None:
         file = open_text(source, name, reading.hint(found.separator))
@@ -291,7 +293,9 @@ def _read_parquet(path: Any, *_: Any) -> tuple[Original, tuple[str, ...]]:
 def _read_arrow(path: Any, *_: Any) -> tuple[Original, tuple[str, ...]]:
     from pyarrow import feather
 
-    return ArrowOriginal(feather.read_table(path)), ()
+    table = feather.read_table(path)
+    table.validate(full=True)  # damaged offsets of text would crash whoever follows them
+    return ArrowOriginal(table), ()
 
 
 def _read_workbook(path: Any, _: str, reading: _Reading) -> tuple[Original, tuple[str, ...]]:
@@ -319,7 +323,12 @@ def make_frame(original: Original) -> pd.DataFrame:
     import pandas as pd
 
     if not isinstance(original, ValuesOriginal):
-        frame: pd.DataFrame = original.to_arrow().to_pandas()
+        try:
+            frame: pd.DataFrame = original.to_arrow().to_pandas()
+        except Exception as error:  # what pandas noted about types and the index may be damaged
+            raise TableError(
+                f"The columns cannot be read: {error!r}. Is the file damaged?"
+            ) from None
         names = [str(name) for name in frame.columns]  # tuples, if there are several levels
         return _flatten(frame.reset_index(drop=True).set_axis(names, axis=1))
     rows = [[None if _is_gap(value) else value for value in row] for row in original.rows]

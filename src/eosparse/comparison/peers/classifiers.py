@@ -104,15 +104,6 @@ register_classifier("naive Bayes", GaussianNB)
 register_classifier("EOS(naive Bayes)", lambda: EOSClassifier(GaussianNB()))
 register_classifier("LogReg, C=.01", lambda: make_logistic(0.01))
 register_classifier("EOS(LogReg, C=.01)", lambda: EOSClassifier(make_logistic(0.01)))
-# With entropic feature selection, which the paper's own runs may have used.
-register_classifier(
-    "EOS+eSPA, by CV",
-    lambda: tune(
-        SPAClassifier(32, n_init=2),
-        epsilon_features=(None, 0.02, 0.05, 0.1),
-        epsilon_label=(0.1, 1.0),
-    ),
-)
 register_classifier("forest", make_forest)
 register_classifier("EOS(forest)", lambda: EOSClassifier(make_forest()))
 register_classifier("boosting", make_boosting)
