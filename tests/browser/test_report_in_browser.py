@@ -233,8 +233,8 @@ def test_the_report_of_labels(opened, frame, tmp_path):
     labelled.loc[wrong, "kind"] = np.where(labelled.loc[wrong, "kind"] == "tall", "short", "tall")
     watched = opened(report_of(labelled, tmp_path, "labels", "--target", "kind"))
     page = watched.page
-    assert len(set(rows(page)) & {str(row + 1) for row in wrong}) > 15
-    assert page.locator(".matrix").count() == 1
+    assert len(set(rows(page)) & {str(row + 1) for row in wrong}) >= 12
+    assert page.locator("#pairs tbody tr").count() == 2
     page.locator("#rows tbody tr").first.click()
     assert "height" in page.locator("#rows tr.open").inner_text()
     assert watched.is_quiet()
