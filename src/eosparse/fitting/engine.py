@@ -289,7 +289,7 @@ class _FitProblem:
             if abs(result.perplexity / perplexity - 1) < _PERPLEXITY_TOLERANCE:
                 return chosen, result
         raise ValueError(
-            f"perplexity={perplexity!r} cannot be reached with {self.rows.mass:g} rows: the "
+            f"perplexity={perplexity:g} cannot be reached with {self.rows.mass:g} rows: the "
             "solution jumps over it, or would need more rows. Try a value between half of the rows "
             "and all."
         )

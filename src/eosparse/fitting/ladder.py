@@ -27,7 +27,6 @@ from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.notices import warn_of_unclear_rows
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.reasons import (
-    FEW_NEAR,
     LARGE_SHARE,
     NAMES,
     NOT_FOUND,
@@ -36,6 +35,7 @@ from eosparse.fitting.reasons import (
     flags_tail,
     give_reason,
     has_known_tail,
+    may_flag_tail,
 )
 from eosparse.fitting.row_groups import (
     describe_components,
@@ -193,9 +193,7 @@ class Ladder:
         The tail of a skewed column is flagged there, and what is left may look like a Gaussian.
         """
         check = found.check
-        if found.rung != "gaussian" or "margins" not in rungs or has_known_tail(check):
-            return None
-        if check.near < FEW_NEAR:
+        if found.rung != "gaussian" or "margins" not in rungs or not may_flag_tail(check):
             return None
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -12,7 +12,7 @@ _TAIL, _TAIL_OF_GROUP = 0.25, 0.5
 # Of the rows that are flagged, those in groups, if the groups are all that is wrong.
 _NEARLY_ALL = 0.95
 # Flagged rows just beyond the others, of which fewer are no reason to look for a tail.
-FEW_NEAR = 1.0
+_FEW_NEAR = 1.0
 # Of the rows, those that are flagged and lie just beyond, if few rows tell the law.
 _MOST_NEAR = 0.01
 # The same if many rows tell it: such a law may be that of a middle, cut off where flags begin.
@@ -26,10 +26,16 @@ def has_known_tail(check: TailCheck) -> bool:
     return check.tail >= _ROWS_OF_LAW
 
 
+def may_flag_tail(check: TailCheck) -> bool:
+    """Whether some flagged rows may be a tail of the others: many, if the law is well known."""
+    least = _MOST_NEAR_LAW * check.total if has_known_tail(check) else _FEW_NEAR
+    return check.near >= max(least, _FEW_NEAR)
+
+
 def doubt_flags(promise: Promise, check: TailCheck) -> Promise:
     """Return no promise if flagged rows may be a tail of the others, which errors rarely are."""
     most = _MOST_NEAR_LAW if has_known_tail(check) else _MOST_NEAR
-    if not promise or check.near < FEW_NEAR or check.near <= most * check.total:
+    if not promise or check.near < _FEW_NEAR or check.near <= most * check.total:
         return promise
     return Promise(
         False,

@@ -39,11 +39,12 @@ class Ledger:
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "rows.csv")
-    >>> _ = open(path, "w").write("a")
-    >>> ledger = Ledger.of([path])
-    >>> _ = open(path, "w").write("ab")
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "rows.csv"
+    >>> _ = path.write_text("a")
+    >>> ledger = Ledger.of([str(path)])
+    >>> _ = path.write_text("ab")
     >>> ledger.check_files()
     Traceback (most recent call last):
     ...

@@ -142,7 +142,7 @@ def list_peers(task: Task) -> tuple[str, ...]:
     --------
     >>> from eosparse.comparison.peers import Task, list_peers
     >>> list_peers(Task.RANK_LABELS)
-    ('find_label_issues', 'cleanlab', 'self-confidence')
+    ('find_label_issues', 'cleanlab', 'nearest rows', 'self-confidence')
     """
     return tuple(name for name, peer in PEERS.items() if peer.task is task)
 
