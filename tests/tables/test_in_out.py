@@ -368,3 +368,11 @@ def test_data_frames_are_written_too(tmp_path):
 def test_gaps_are_those_of_pandas():
     text = pd.read_csv(io.StringIO("a,b\n" + "".join(f"{gap},1\n" for gap in GAPS)))
     assert text["a"].isna().all()
+
+
+def test_padded_numbers_stay_text_beside_decimal_commas(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id;height\n00123;1,75\n00124;1,80\n", encoding="utf-8")
+    frame = read_table(path).frame
+    assert frame["id"].tolist() == ["00123", "00124"]
+    assert frame["height"].tolist() == [1.75, 1.8]

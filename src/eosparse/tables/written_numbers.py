@@ -71,6 +71,8 @@ def _read_column(cells: pd.Series[Any], decimal: str) -> tuple[Any, Notation] | 
     texts = [cell for cell in different if isinstance(cell, str)]
     if not texts or len(texts) < len(different):
         return None
+    if all(text.lstrip("+-").isdigit() for text in texts):  # such as 00123, kept as text
+        return None
     share = 1 - _MAX_UNREADABLE
     notation = find_notation(texts[:_N_CELLS], decimal, share)
     if notation is None or (notation.is_plain and not any("," in text for text in texts)):
