@@ -13,9 +13,10 @@ import pytest
 import eosparse
 from eosparse import EOSDetector
 from eosparse.datasets import make_contaminated
-from eosparse.models import GaussianModel, MixtureModel
+from eosparse.models import GaussianModel, MixtureModel, Normal
 from eosparse.rows.sealed_file import find_digest, from_npy, to_npy
 from eosparse.tables import recognise_columns, take_cells
+from eosparse.tables.model_checks import check_type
 from eosparse.tables.models import ModelError, load_model, save_model
 
 
@@ -311,3 +312,10 @@ def test_files_cut_off_are_refused(path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ModelError, match="File not found"):
         load_model(tmp_path / "nothing.eos")
+
+
+def test_a_location_whose_square_fits_no_float_is_refused():
+    forged = Normal(np.array([-1e300, 0.0]), np.eye(2))
+    with pytest.raises(ValueError, match="theta"):
+        check_type(forged, Normal, "theta")
+    check_type(Normal(np.zeros(2), np.eye(2)), Normal, "theta")

@@ -61,6 +61,8 @@ _ANY_NUMBER = {
 }
 # An eigendecomposition of more columns takes long; rows are explained when that is asked for.
 _MOST_EXPLAINED = 500
+# Squares of larger numbers do not fit a float; tables of such units are refused too.
+_LARGEST = 1e150
 
 
 def check_type(value: Any, hint: Any, place: str) -> None:
@@ -162,6 +164,8 @@ def _is_finite(item: Any) -> bool:
 def _is_normal(law: Normal) -> bool:
     """Whether a covariance, or a vector of variances, is positive definite and as long."""
     size = len(law.location) if law.location.ndim == 1 else -1
+    if not (np.abs(law.location) <= _LARGEST).all():
+        return False
     if law.covariance.shape == (size,):
         return bool((law.covariance > 0).all())
     if law.covariance.shape != (size, size) or not np.allclose(law.covariance, law.covariance.T):
