@@ -158,6 +158,8 @@ def _is_finite(item: Any) -> bool:
         return bool(np.isfinite(item).all())
     if isinstance(item, tuple):
         return all(map(_is_finite, item))
+    if isinstance(item, int):
+        return abs(item) < 2**63  # larger ones fit no number of ours
     return not isinstance(item, float) or bool(np.isfinite(item))
 
 
