@@ -17,6 +17,9 @@ from eosparse.rows.sealed_file import from_npy, read_sealed, to_npy, write_seale
 
 _PROBLEM = "problem"
 
+# Squares of larger numbers do not fit a float.
+_LARGEST = 1e150
+
 
 @dataclass
 class Checkpoint:
@@ -149,12 +152,14 @@ def _check_state(state: State[Any], template: Any) -> None:
         found = reached if theta is None else pack(theta, "")
         if [part.shape for part in found.values()] != [part.shape for part in reached.values()]:
             raise ValueError("θ changed its size")
-        if _is_finite(template) and not _is_finite(theta):
-            raise ValueError("θ is not finite")
+        if _is_moderate(template) and not _is_moderate(theta):
+            raise ValueError("θ is not finite, or too large")
 
 
-def _is_finite(theta: Any) -> bool:
-    return theta is None or all(np.isfinite(part).all() for part in pack(theta, "").values())
+def _is_moderate(theta: Any) -> bool:
+    """Whether the squares of all numbers fit a float."""
+    parts = () if theta is None else pack(theta, "").values()
+    return all((np.abs(part) <= _LARGEST).all() for part in parts)
 
 
 def pack(theta: Any, name: str) -> dict[str, FloatArray]:
