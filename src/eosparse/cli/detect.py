@@ -122,6 +122,8 @@ def _detect_on_disk(
 
     if files.report is not None or files.model is not None:
         raise TableError("--report and --save-model need a table that fits into memory.")
+    if files.safe:
+        raise TableError("--safe needs a table that fits into memory.")
     status.show(f"Looking through {selection.table}")
     survey = survey_table(selection.table, selection.reading.make_hints())
     check_output(survey, files.output)
