@@ -20,7 +20,13 @@ from eosparse.core.notices import (
     MaskingWarning,
     warn_caller,
 )
-from eosparse.core.numbers import check_alpha, check_choice, check_number, check_whole
+from eosparse.core.numbers import (
+    LARGEST_SQUARED,
+    check_alpha,
+    check_choice,
+    check_number,
+    check_whole,
+)
 from eosparse.core.path import alpha_path, longest_plateau
 from eosparse.core.perplexity import (
     RowwiseWeights,
@@ -33,6 +39,7 @@ from eosparse.core.rows import Mergeable, Rows, Strata, fold_blocks, has_mass
 from eosparse.core.weights import OptimalWeights, WeightSummary, optimal_weights
 
 __all__ = [
+    "LARGEST_SQUARED",
     "BoolArray",
     "Callback",
     "CollapseError",

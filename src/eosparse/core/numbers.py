@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+# Squares of larger numbers do not fit a float.
+LARGEST_SQUARED = 1e150
+
 
 def check_number(
     name: str,

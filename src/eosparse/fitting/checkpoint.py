@@ -12,13 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from eosparse.core import Callback, DescentError, FloatArray, Iteration, State, WeightSummary
+from eosparse.core import (
+    LARGEST_SQUARED,
+    Callback,
+    DescentError,
+    FloatArray,
+    Iteration,
+    State,
+    WeightSummary,
+)
 from eosparse.rows.sealed_file import from_npy, read_sealed, to_npy, write_sealed
 
 _PROBLEM = "problem"
-
-# Squares of larger numbers do not fit a float.
-_LARGEST = 1e150
 
 
 @dataclass
@@ -159,7 +164,7 @@ def _check_state(state: State[Any], template: Any) -> None:
 def _is_moderate(theta: Any) -> bool:
     """Whether the squares of all numbers fit a float."""
     parts = () if theta is None else pack(theta, "").values()
-    return all((np.abs(part) <= _LARGEST).all() for part in parts)
+    return all((np.abs(part) <= LARGEST_SQUARED).all() for part in parts)
 
 
 def pack(theta: Any, name: str) -> dict[str, FloatArray]:

@@ -7,15 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from eosparse.core import FloatArray
+from eosparse.core import LARGEST_SQUARED, FloatArray
 
 MOST_ROWS = 2.0**53
 """Weights count rows; a float counts no further."""
 # Whole numbers of a column must be told apart by floats at least this finely, beside their range.
 _FINE = 0.01
-# Squares of larger numbers, and of those below the reciprocal, do not fit a float, and few
-# estimators do without squares.
-_LARGEST = 1e150
 _TOO_LARGE = (
     "Input X contains a whole number that is too large for a float. Divide the column by a "
     "constant, or drop it."
@@ -132,9 +129,9 @@ def check_range(X: Any) -> None:
     if not (is_double and X.ndim == 2 and X.size):
         return
     sizes = np.where(np.isfinite(X), np.abs(X), 0.0)
-    is_large = sizes > _LARGEST
+    is_large = sizes > LARGEST_SQUARED
     peaks = sizes.max(axis=0)
-    is_small = (peaks > 0) & (peaks < 1 / _LARGEST)
+    is_small = (peaks > 0) & (peaks < 1 / LARGEST_SQUARED)
     if is_small.any():
         column = int(np.flatnonzero(is_small)[0])
         raise ValueError(

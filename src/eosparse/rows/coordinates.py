@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from eosparse.core import (
+    LARGEST_SQUARED,
     BoolArray,
     FloatArray,
     centre_and_spread,
@@ -29,8 +30,6 @@ _MANY_COLUMNS = 64
 _FARTHEST = 1e60
 # Values beyond this many spreads, farther than most heavy tails, do not widen a column's scale.
 _WINSOR = 30.0
-# Squares of the columns must fit a float.
-_LARGEST_SCALE = 1e150
 # Bounded columns reach no farther than this many standard deviations: far, but not dominant.
 _BOUND = 3.0
 # Singular values below this part of the largest are rounding.
@@ -155,7 +154,7 @@ def check_scale(scale: FloatArray, names: Sequence[str]) -> None:
     Traceback (most recent call last):
     ValueError: column 'b' has a spread of 1e-200, whose square does not fit a float. Multiply ...
     """
-    bad = (scale > _LARGEST_SCALE) | (scale < 1 / _LARGEST_SCALE)
+    bad = (scale > LARGEST_SQUARED) | (scale < 1 / LARGEST_SQUARED)
     if bad.any():
         column = int(np.flatnonzero(bad)[0])
         raise ValueError(

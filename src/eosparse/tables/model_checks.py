@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-from eosparse.core import BoolArray, FloatArray, IntArray, Result
+from eosparse.core import LARGEST_SQUARED, BoolArray, FloatArray, IntArray, Result
 from eosparse.fitting.judge import Judge
 from eosparse.inference import (
     Combinations,
@@ -61,8 +61,6 @@ _ANY_NUMBER = {
 }
 # An eigendecomposition of more columns takes long; rows are explained when that is asked for.
 _MOST_EXPLAINED = 500
-# Squares of larger numbers do not fit a float; tables of such units are refused too.
-_LARGEST = 1e150
 
 
 def check_type(value: Any, hint: Any, place: str) -> None:
@@ -166,7 +164,7 @@ def _is_finite(item: Any) -> bool:
 def _is_normal(law: Normal) -> bool:
     """Whether a covariance, or a vector of variances, is positive definite and as long."""
     size = len(law.location) if law.location.ndim == 1 else -1
-    if not (np.abs(law.location) <= _LARGEST).all():
+    if not (np.abs(law.location) <= LARGEST_SQUARED).all():
         return False
     if law.covariance.shape == (size,):
         return bool((law.covariance > 0).all())
