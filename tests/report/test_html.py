@@ -127,6 +127,13 @@ def test_bent_columns_have_a_picture(skewed, tmp_path):
     assert data_of(hidden)["map"]["margins"] == []
 
 
+def test_gaps_of_bent_columns_are_not_in_their_picture(skewed, tmp_path):
+    skewed.loc[20:59, "income"] = np.nan
+    (picture,) = data_of(report_of(skewed, tmp_path))["map"]["margins"]
+    assert sum(picture["counts"]) + picture["n_beyond"] == 760
+    assert np.isfinite(picture["edges"] + picture["expected"]).all()
+
+
 def test_a_report_promises_nothing_that_does_not_hold(frame, tmp_path):
     frame["rain"] = np.maximum(np.random.default_rng(1).normal(size=len(frame)), 0)
     text = report_of(frame, tmp_path)

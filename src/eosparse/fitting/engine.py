@@ -216,7 +216,7 @@ class _FitProblem:
         model, alpha, options = attempt.model, attempt.alpha, self.options
         theta, callbacks = attempt.theta, options.callbacks
         if attempt.begin is not None:
-            theta = attempt.begin(self.rows)
+            theta = attempt.begin(self.rows if self.warming is None else self.warming)
         elif theta is None:
             theta = model.start_from(self.weigh_start())
         state, guard = None, cast(AbstractContextManager[None], nullcontext())
@@ -226,7 +226,7 @@ class _FitProblem:
             state = self.checkpoint.load(name, theta, partial(model.errors, self.sample.values))
             guard = guard if state is None else self.checkpoint.name_changed_rows()
         start: Any = theta if state is None else state
-        if state is None and self.warming is not None and attempt.begin is None:
+        if state is None and self.warming is not None:
             start = self.warm_up(attempt, theta)
         with guard:
             result = alternate(

@@ -19,7 +19,7 @@ centred, multiplied by the whitening matrix, and by its weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -138,10 +138,10 @@ class GaussianModel(TableModel[Normal, Moments]):
     crowding: float = 0.0
     dimension: float = 0.0
     feedback: float = 1.0
-    coordinates: Coordinates | None = None
+    coordinates: Coordinates | None = field(default=None, repr=False)
     copies: float = 1.0
     is_exact_fit: bool = False
-    gaps: Gaps | None = None
+    gaps: Gaps | None = field(default=None, repr=False)
 
     takes_gaps = True
     is_one_cloud = True

@@ -19,7 +19,7 @@ a little, since ties make it singular.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -171,12 +171,12 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
 
     n_neighbours: int = 10
     has_middle: bool = True
-    metric: Metric | None = None
-    references: FloatArray | None = None
-    counts: FloatArray | None = None
+    metric: Metric | None = field(default=None, repr=False)
+    references: FloatArray | None = field(default=None, repr=False)
+    counts: FloatArray | None = field(default=None, repr=False)
     centre: float = 0.0
     spread: float = 1.0
-    gaps: Normal | None = None
+    gaps: Normal | None = field(default=None, repr=False)
 
     takes_gaps = True
     is_proven = True

@@ -73,6 +73,7 @@ def draw_margins(scored: ScoredTable) -> list[MarginPicture]:
 
 def _draw(column: Any, margin: Margin, values: FloatArray) -> MarginPicture:
     values = np.asarray(values, dtype=np.float64)
+    values = values[~np.isnan(values)]
     shown = values if margin.heap is None else values[values != margin.heap]
     edges = _choose_edges(shown)
     counts, _ = np.histogram(shown, edges)
