@@ -52,6 +52,16 @@ class TestMasking:
         assert flagged[is_outlier].mean() > 0.95
         assert flagged[~is_outlier].mean() < 0.02
 
+    @pytest.mark.parametrize(("share", "seed"), [(0.3, 500), (0.4, 501), (0.4, 510)])
+    def test_a_narrow_window_of_alpha_is_found(self, share, seed):
+        """At the first α a near, tight group takes over, and the boldest one collapses."""
+        X, is_outlier = make_contaminated(
+            1000, 50, share, outliers="clustered", inliers="autoregressive", random_state=seed
+        )
+        flagged = EOSDetector().fit(X).is_outlier_
+        assert flagged[is_outlier].mean() > 0.95
+        assert flagged[~is_outlier].mean() < 0.02
+
     def test_the_table_of_the_issue(self):
         rng = np.random.default_rng(0)
         X = rng.standard_normal((2000, 50))

@@ -39,7 +39,7 @@ from eosparse.core import (
     weighted_moments,
     weighted_quantiles,
 )
-from eosparse.inference import SelfPull
+from eosparse.inference import ScaledF, SelfPull
 from eosparse.models.exact_fit import ExactFitError, find_plane
 from eosparse.models.gaussian_guesses import guess_clean_rows
 from eosparse.models.gaussian_law import part_in_span
@@ -89,7 +89,7 @@ class Candidate:
     inside, coverage
         The rows in its 99 % ellipsoid, and their share of all.
     is_majority : bool
-        Whether that is at least half.
+        Whether at least half of all rows belong, were they new to it.
     corrected_log_det : float
         Log-determinant of the consistent covariance.
     cut : float
@@ -137,9 +137,15 @@ class StartSearch:
     copies: float = 1.0
     total: float = np.inf
 
-    def best(self, alpha: float) -> Candidate | None:
-        """Return the best admitted end, else the one that holds most rows, else None."""
+    def best(self, alpha: float, without: Candidate | None = None) -> Candidate | None:
+        """Return the best admitted end, else the one that holds most rows, else None.
+
+        Starts `without` the rows of a minority that was found at another α are followed too: all
+        that hold these rows may collapse at this one, which says nothing about the others.
+        """
         found = self.ends(alpha)
+        if without is not None:
+            found += self.ends(alpha, self._find_starts(self.mass * ~without.inside))
         pool, fresh, least = self.mass, found, _LEAST_POOL * self.mass.sum()
         for _ in range(_MOST_PEELINGS):
             minorities = [c.inside for c in fresh if not c.is_majority]
@@ -363,8 +369,22 @@ class StartSearch:
         distances, cut = self._measure(result, coupling)
         inside = distances <= cut
         coverage = float(self.mass @ inside / self.mass.sum())
+        belonging = distances <= max(cut, self._cut_of_new_rows(result, coupling))
+        is_majority = bool(2 * (self.mass @ belonging) >= self.mass.sum())
         log_det = theta.log_det - len(theta.location) * float(np.log(1 - coupling))
-        return Candidate(result, coupling, inside, coverage, coverage >= 0.5, log_det, cut)
+        return Candidate(result, coupling, inside, coverage, is_majority, log_det, cut)
+
+    def _cut_of_new_rows(self, result: Result[Normal], coupling: float) -> float:
+        """Return the distance within which 99 % of good rows lie that had no part in the fit.
+
+        Rows with little weight are almost new ones, and a covariance from few rows puts them too
+        far out. With less than two rows per column, nothing is known of them.
+        """
+        rank, size = len(result.theta.location), result.effective_size / self.copies
+        if self.model.covariance != "full" or self.model.amount > 0.0 or size < 2 * rank:
+            return 0.0
+        law = ScaledF.of_fit(rank, size, coupling)
+        return float(law.distance_at(np.array(0.01))) / (1 - coupling)
 
     def _measure(self, result: Result[Normal], coupling: float) -> tuple[FloatArray, float]:
         """Return the distances of all rows, and that of the 99 % ellipsoid.

@@ -344,8 +344,11 @@ class _Choice:
             bold = search.ends(search.model.alpha(bolder[_BOLD_EFFICIENCY]))
             settled = search.settle(end for end in bold if search.is_better(end, found))
             return search.pick([end for end in settled if search.is_better(end, found)])
-        for coupling in sorted(set(bolder.values())):
-            best = search.best(search.model.alpha(coupling))
+        couplings = set(bolder.values())
+        if found is not None and couplings:  # the window may lie in between
+            couplings.add((found.coupling + min(couplings)) / 2)
+        for coupling in sorted(couplings):
+            best = search.best(search.model.alpha(coupling), found)
             if best is not None and best.is_majority:
                 return best
         return None
