@@ -1,9 +1,11 @@
 """A table in one file and in parts, and whether both give the same numbers."""
 
 import json
+import lzma
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -46,9 +48,25 @@ def add_gaps(table):
     return table
 
 
+def to_lines(frame):
+    return frame.to_json(
+        orient="records", lines=True, date_format="iso", double_precision=15
+    ).encode()
+
+
+def write_packed(path, content):
+    path.write_bytes(content)
+
+
 WRITERS = {
     "csv": lambda frame, path: frame.to_csv(path, index=False),
     "csv.gz": lambda frame, path: frame.to_csv(path, index=False),
+    "csv.xz": lambda frame, path: frame.to_csv(path, index=False),
+    "csv.zst": lambda frame, path: write_packed(
+        path, pa.compress(frame.to_csv(index=False).encode(), "zstd", asbytes=True)
+    ),
+    "jsonl": lambda frame, path: write_packed(path, to_lines(frame)),
+    "jsonl.xz": lambda frame, path: write_packed(path, lzma.compress(to_lines(frame))),
     "tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
     "parquet": lambda frame, path: frame.to_parquet(path, index=False, row_group_size=97),
     "feather": lambda frame, path: frame.to_feather(path),

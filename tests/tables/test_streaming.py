@@ -149,7 +149,7 @@ def test_what_cannot_be_streamed_is_refused_by_name(tmp_path):
     parts = write_parts(make_table(), tmp_path / "parts", "parquet")
     cases = [
         (["--report", tmp_path / "r.html", "--embed", "all"], "--embed all needs a table that"),
-        (["-o", tmp_path / "o.xlsx"], "must be CSV, TSV, Parquet or Arrow"),
+        (["-o", tmp_path / "o.xlsx"], "must be CSV, TSV, JSON lines, Parquet"),
         (["-o", parts / "part-0.parquet", "--force"], "one of the input files"),
         (["--kind", "key=category"], "'key' has more than"),
         (["--missing", "error"], "Some values are missing: 'price' 3"),

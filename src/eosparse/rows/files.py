@@ -391,8 +391,8 @@ def open_rows(
     Parameters
     ----------
     source : path, glob, folder, list of paths, or pyarrow Dataset
-        Parquet, Arrow (also ``.feather``, ``.ipc``), CSV or TSV files, all of one format. Text
-        files may be compressed (``.gz``, ``.bz2``).
+        Parquet, Arrow (also ``.feather``, ``.ipc``), CSV, TSV or JSON lines files, all of one
+        format. Text files may be compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``).
     columns : sequence of str, optional
         Columns to use; they must be numeric. By default all columns in the files.
     weights : str, optional

@@ -67,6 +67,10 @@ class Original(ABC):
         for values in self.read_values():
             yield [write_value(value) for value in values]
 
+    def read_json(self) -> Iterator[str] | None:
+        """Yield each row as it is written, if the table is JSON lines; else return None."""
+        return None
+
 
 @dataclass(frozen=True)
 class TextOriginal(Original):
@@ -238,7 +242,7 @@ def list_values(column: pd.Series[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class ValuesOriginal(Original):
-    """Rows of Python values: of a workbook, or of JSON lines."""
+    """Rows of Python values, as a workbook has them."""
 
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Any]]
@@ -301,6 +305,12 @@ class JoinedOriginal(Original):
     def read_cells(self) -> Iterator[Sequence[str]]:
         """Yield the cells of each row as text."""
         return chain.from_iterable(self._arrange(part, part.read_cells()) for part in self.parts)
+
+    def read_json(self) -> Iterator[str] | None:
+        """Yield the lines of all files, if they are JSON lines."""
+        lines = [part.read_json() for part in self.parts]
+        known = [found for found in lines if found is not None]
+        return chain.from_iterable(known) if len(known) == len(lines) else None
 
     def _arrange(self, part: Original, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
         order = [part.names.index(name) for name in self.names]

@@ -12,7 +12,6 @@ import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.rows import FileRows, single_threaded_blas
-from eosparse.rows.formats import find_format
 from eosparse.rows.memory import block_slices
 from eosparse.rows.parallel import map_in_order
 from eosparse.tables.cells import take_cells
@@ -28,7 +27,13 @@ from eosparse.tables.detection import (
 )
 from eosparse.tables.reading import TableError
 from eosparse.tables.reasons import list_reasons
-from eosparse.tables.stream_output import RowWriter, append_scores, check_stream_format, write_rows
+from eosparse.tables.stream_output import (
+    RowWriter,
+    append_scores,
+    check_stream_format,
+    list_copied,
+    write_rows,
+)
 from eosparse.tables.streaming import StreamedTable
 from eosparse.tables.summary import DetectionSummary, FlaggedRow, TableSummary
 from eosparse.tables.survey import Survey, Thinning
@@ -158,16 +163,15 @@ class Findings:
 def judge_streamed(table: StreamedTable, verdict: Verdict) -> tuple[DetectionSummary, Findings]:
     """Judge each row, write the output if there is any, and summarise."""
     found = Findings(others=Thinning(2 * MAX_SHOWN) if verdict.has_report else None)
-    is_text = verdict.output is not None and find_format(verdict.output).separator is not None
     names = table.list_described()
     if verdict.has_report:
         names = list(dict.fromkeys([*names, *table.survey.table.names]))
     with _open_output(table, verdict) as writer:
         for judged in _judge_batches(table, verdict):
             found.add(judged, table, names)
-            if writer is not None:
+            if writer is not None and verdict.output is not None:
                 scores = (judged.weights, judged.p_values, judged.is_outlier, judged.reasons)
-                writer.write(append_scores(judged.records, scores, table, is_text=is_text))
+                writer.write(append_scores(judged.records, scores, table, verdict.output))
     return _summarise(table, verdict.detector, found), found
 
 
@@ -216,6 +220,8 @@ def _judge_batches(table: StreamedTable, verdict: Verdict) -> Iterator[_JudgedBa
     dataset, ledger, others = table.rows.dataset, stored.ledger, table.list_described()
     if is_written or verdict.has_report:
         dataset, ledger, others = stored.read_verbatim(), stored.verbatim, stored.list_all()
+    if verdict.output is not None:
+        others = list_copied(stored, verdict.output)
     rows = FileRows(dataset, table.cells.names, ledger=ledger)
 
     def number(batches: Iterator[Any]) -> Iterator[tuple[RecordBatch, int]]:

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from eosparse.rows.compression import compression_of_name, open_compressed
 from eosparse.rows.dialect import Dialect
-from eosparse.rows.formats import ARROW, PARQUET, find_format
+from eosparse.rows.formats import ARROW, JSON_LINES, PARQUET, find_format
+from eosparse.rows.json_files import LINE
+from eosparse.rows.json_text import write_line
 from eosparse.rows.whole_file import replace_when_complete
 from eosparse.tables.detection import SCORES
+from eosparse.tables.json_lines import LineCopy, write_cells, write_json_lines
 from eosparse.tables.originals import write_value
 from eosparse.tables.reading import TableError
 from eosparse.tables.text_cells import Joiner, neutralise, neutralise_column, suit_separator
@@ -34,26 +37,35 @@ class RowWriter(Protocol):
 
 def check_stream_format(path: Path) -> None:
     """Refuse a format that is written only as a whole."""
-    found = find_format(path)
-    if found.separator is None and found not in (PARQUET, ARROW):
+    if not find_format(path).is_streamed:
         raise TableError(
-            f"{path}: the output of a streamed table must be CSV, TSV, Parquet or Arrow."
+            f"{path}: the output of a streamed table must be CSV, TSV, JSON lines, Parquet or "
+            "Arrow."
         )
 
 
+def list_copied(stored: StoredTable, path: Path) -> list[str]:
+    """Return the columns that a copy is made of: lines of JSON are copied as they are written."""
+    has_lines = stored.has_lines and find_format(path).is_compressible
+    return [*stored.list_all(), *([LINE] if has_lines else [])]
+
+
 def append_scores(
-    records: RecordBatch, scores: Sequence[Any], table: StreamedTable, *, is_text: bool
+    records: RecordBatch, scores: Sequence[Any], table: StreamedTable, path: Path
 ) -> Table:
     """Return a batch with its scores; text that is written to text stays as it is."""
     import pyarrow as pa
 
-    stored = table.survey.table
-    records = records.select([n for n in stored.list_all() if n not in SCORES])
-    columns = list(records.columns)
-    if stored.dialect is not None and not is_text:
+    stored, found = table.survey.table, find_format(path)
+    names = [name for name in list_copied(stored, path) if name not in SCORES]
+    columns = [records.column(name) for name in names]
+    if stored.dialect is not None and found.separator is None:
         types, decimal = table.survey.text_types, stored.dialect.decimal
-        columns = [types[name].convert(cells, decimal)
-                   for name, cells in zip(records.schema.names, columns, strict=True)]  # fmt: skip
+        pairs = zip(names, columns, strict=True)
+        columns = [types[name].convert(cells, decimal) for name, cells in pairs]
+    if LINE in names and found.separator is not None:
+        names = names[:-1]
+        columns = _write_lines(columns, names)
     weights, p_values, flags, reasons = scores
     added = (
         pa.array(weights, from_pandas=True),
@@ -61,8 +73,17 @@ def append_scores(
         pa.array(flags),
         pa.array(reasons, pa.string()),
     )
-    found = pa.table([*columns, *added], names=[*records.schema.names, *SCORES])
-    return found.replace_schema_metadata(records.schema.metadata)
+    made = pa.table([*columns, *added], names=[*names, *SCORES])
+    return made.replace_schema_metadata(records.schema.metadata)
+
+
+def _write_lines(columns: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Return columns of JSON lines as text, with numbers as they are written in the lines."""
+    import pyarrow as pa
+
+    *values, lines = (column.to_pylist() for column in columns)
+    rows = [write_cells(line, names, cells) for line, *cells in zip(lines, *values, strict=True)]
+    return [pa.array(cells, pa.string()) for cells in zip(*rows, strict=True)]
 
 
 @contextmanager
@@ -80,16 +101,19 @@ def write_rows(path: Path, stored: StoredTable, *, is_safe: bool = False) -> Ite
     """
     found = find_format(path)
     with replace_when_complete(path) as partial:
-        if found.separator is None:
+        if found in (PARQUET, ARROW):
             writer = _Columnar(partial, is_parquet=found is PARQUET)
             try:
                 yield writer
             finally:
                 writer.close()
             return
-        dialect = suit_separator(stored.dialect or Dialect(()), found, path)
         with open_compressed(partial, compression_of_name(path)) as stream:
-            yield _Text(stream, dialect, stored.read_header(), is_safe=is_safe)
+            if found is JSON_LINES:
+                yield _JsonLines(stream, frozenset(SCORES) & frozenset(stored.names))
+            else:
+                dialect = suit_separator(stored.dialect or Dialect(()), found, path)
+                yield _Text(stream, dialect, stored.read_header(), is_safe=is_safe)
 
 
 @dataclass
@@ -112,6 +136,23 @@ class _Columnar:
     def close(self) -> None:
         if self._writer is not None:
             self._writer.close()
+
+
+@dataclass
+class _JsonLines:
+    """JSON lines: those of the input as they are, with the scores; `dropped` are old scores."""
+
+    stream: BinaryIO
+    dropped: frozenset[str]
+
+    def write(self, table: Table) -> None:
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        if LINE not in table.column_names:
+            write_json_lines(self.stream, table.column_names, rows)
+            return
+        place, how = table.column_names.index(LINE), LineCopy(SCORES, self.dropped)
+        for row in rows:
+            write_line(self.stream, how.copy(row[place], row[-len(SCORES) :], {}))
 
 
 class _Text:

@@ -25,6 +25,7 @@ from eosparse.rows.dataset import (
     open_text,
 )
 from eosparse.rows.files import FileRows, open_rows
+from eosparse.rows.formats import JSON_LINES, find_format
 from eosparse.rows.records import TextFile
 from eosparse.rows.unchanged import Ledger
 from eosparse.tables.originals import GAPS, ArrowOriginal, TextType
@@ -34,7 +35,6 @@ from eosparse.tables.written_numbers import read_written_numbers
 if TYPE_CHECKING:
     import pandas as pd
     from pyarrow import Array, RecordBatch, Table
-    from pyarrow.dataset import Dataset
 
     from eosparse.rows.dialect import Dialect, Hints
     from eosparse.rows.number_text import Notation
@@ -62,6 +62,8 @@ class StoredTable:
         Columns that pandas stores its index in.
     ledger, verbatim : Ledger
         How the files were: as they are read for a fit, and with all cells as they are written.
+    dataset : Dataset or None
+        The files, unless they are read as text.
     """
 
     source: str
@@ -70,6 +72,7 @@ class StoredTable:
     index: list[str]
     ledger: Ledger
     verbatim: Ledger
+    dataset: Any = None
 
     @classmethod
     def open(cls, source: str, hints: Hints | None = None) -> StoredTable:
@@ -82,7 +85,13 @@ class StoredTable:
         dataset = open_rows(source, ()).dataset
         check_same_columns(dataset)
         ledger = Ledger.of(list(dataset.files))
-        return cls(source, None, list_columns(dataset), list_index(dataset), ledger, ledger)
+        names, index = list_columns(dataset), list_index(dataset)
+        return cls(source, None, names, index, ledger, ledger, dataset)
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether the files are JSON lines, whose lines can be read as they are."""
+        return self.dialect is None and find_format(min(self.ledger.stamps)) is JSON_LINES
 
     def list_all(self) -> list[str]:
         """Return the columns that a copy of the table has."""
@@ -95,16 +104,16 @@ class StoredTable:
         file = TextFile(Path(min(self.ledger.stamps)), self.source, self.dialect)
         return dict(zip(self.dialect.names, file.read_header(), strict=True))
 
-    def read(self, numbers: list[str]) -> Dataset:
+    def read(self, numbers: list[str]) -> Any:
         """Open the files; of text, some columns as numbers."""
         if self.dialect is None:
-            return open_rows(self.source, ()).dataset
+            return self.dataset
         return open_text(self.source, "hive", self.dialect, numbers, is_verbatim=False)
 
-    def read_verbatim(self) -> Dataset:
+    def read_verbatim(self) -> Any:
         """Open the files; text with all of its cells as they are written."""
         if self.dialect is None:
-            return open_rows(self.source, ()).dataset
+            return self.dataset
         return open_text(self.source, "hive", self.dialect, (), is_verbatim=True)
 
     def list_batches(self) -> Iterator[RecordBatch]:

@@ -207,7 +207,23 @@ def _write_lines(copy: Copy, file: BinaryIO, found: Format, path: Path) -> None:
         return
     from eosparse.tables.json_lines import write_json_lines
 
-    write_json_lines(file, copy.names, copy.read_rows())
+    lines = copy.original.read_json()
+    if lines is None:
+        write_json_lines(file, copy.names, copy.read_rows())
+    else:
+        _copy_json(copy, lines, file)
+
+
+def _copy_json(copy: Copy, lines: Iterator[str], file: BinaryIO) -> None:
+    """Write the lines of a JSON file as they are, with the added columns and changed cells."""
+    from eosparse.rows.json_text import write_line
+    from eosparse.tables.json_lines import LineCopy
+
+    names, changed = copy.original.names, copy.find_changes()
+    how = LineCopy(copy.new_names, frozenset(copy.new_names) & frozenset(names))
+    for number, (line, values) in enumerate(zip(lines, copy.read_added(), strict=True)):
+        new = {names[place]: value for place, value in changed.get(number, {}).items()}
+        write_line(file, how.copy(line, values, new))
 
 
 def _choose_dialect(copy: Copy, found: Format, path: Path) -> Dialect:
