@@ -215,3 +215,17 @@ def test_scores_from_a_sample_of_roles(tmp_path, monkeypatch):
     new = write_parts(table, tmp_path / "new", "csv")
     monkeypatch.setattr(survey, "_MOST_ROWS", 1500)
     assert any("not seen 'late'" in note for note in score(tmp_path / "m.eos", new)["notes"])
+
+
+@pytest.mark.parametrize("source", ["all.csv", "parts"])
+def test_a_group_without_rows_does_not_spoil_the_saved_model(tmp_path, source):
+    """Categories explain the groups, and nothing is left for the second one."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"g": rng.choice(["a", "b"], 300), "x": rng.normal(size=300)})
+    frame["x"] += 4 * (frame["g"] == "b")
+    frame["y"] = frame["x"] + rng.normal(0, 0.2, 300)
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    write_parts(frame, tmp_path / "parts", "csv")
+    options = ["--model", "groups", "--save-model", tmp_path / "m.eos"]
+    detect(tmp_path / source, *options)
+    assert score(tmp_path / "m.eos", tmp_path / source)["n_flagged"] == 0

@@ -180,12 +180,13 @@ CHANGES = {
 @pytest.mark.parametrize("keeps_time", [False, True], ids=["", "same time"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("at", ["opened", "fitting"])
-def test_a_file_that_changes_between_passes_is_noticed(tmp_path, change, keeps_time, at):
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_file_that_changes_between_passes_is_noticed(tmp_path, ending, change, keeps_time, at):
     if (change, keeps_time, at) == ("one digit", True, "opened"):
         pytest.skip("nobody has read the old digit")
     rng = np.random.default_rng(0)
-    path = tmp_path / "rows.csv"
-    pd.DataFrame(rng.normal(size=(500, 2)).round(4), columns=["a", "b"]).to_csv(path, index=False)
+    path = tmp_path / f"rows.{ending}"
+    WRITERS[ending](pd.DataFrame(rng.normal(size=(500, 2)).round(4), columns=["a", "b"]), path)
     rows, stamp = open_rows(path), path.stat()
 
     def spoil(_=None):

@@ -26,6 +26,7 @@ from eosparse.rows.dataset import (
     open_dataset,
     read_batches,
 )
+from eosparse.rows.formats import TableError
 from eosparse.rows.memory import block_rows, block_slices, fold_array
 from eosparse.rows.parallel import fold_in_order, map_in_order, single_threaded_blas
 from eosparse.rows.table import Chain, Table, as_stored
@@ -327,6 +328,9 @@ class FileRows(Table):
         """Read; if pyarrow cannot, say in which file, row group and column."""
         try:
             return read()
+        except TableError:  # it names the line
+            self.ledger.check_files()
+            raise
         except (import_pyarrow().ArrowException, OSError) as error:
             self.ledger.check_files()
             names = [*self.columns, *filter(None, [self.weights]), *others]
