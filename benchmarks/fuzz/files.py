@@ -92,6 +92,7 @@ def make_files(frame: pd.DataFrame) -> dict[str, bytes]:
         "csv.xz": lzma.compress(text),
         "csv.zst": pa.compress(text, "zstd", asbytes=True),
         "jsonl": lines,
+        "jsonl.xz": lzma.compress(lines),
         "parquet": _write_binary(lambda file: frame.to_parquet(file)),
         "feather": _write_binary(lambda file: frame.to_feather(file)),
         "xlsx": _write_binary(lambda file: frame.to_excel(file, index=False)),
@@ -167,12 +168,16 @@ _PACKERS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] =
     "csv.gz": (gzip.compress, gzip.decompress),
     "csv.bz2": (bz2.compress, bz2.decompress),
     "csv.xz": (lzma.compress, lzma.decompress),
+    "jsonl.xz": (lzma.compress, lzma.decompress),
     "csv.zst": (
         lambda data: pa.compress(data, "zstd", asbytes=True),
         lambda data: pa.CompressedInputStream(io.BytesIO(data), "zstd").read(),
     ),
 }
-_STREAMED = ("csv", "tsv", "csv.gz", "parquet", "feather")
+_STREAMED = (
+    *("csv", "tsv", "csv.gz", "csv.bz2", "csv.xz", "csv.zst"),
+    *("jsonl", "jsonl.xz", "parquet", "feather"),
+)
 
 
 def read_and_copy(path: Path, copy: Path) -> str:
@@ -195,10 +200,15 @@ def read_and_copy(path: Path, copy: Path) -> str:
 
 
 def stream(path: Path, _: Path) -> str:
-    """Look through a file as one that does not fit into memory, and prepare the fit."""
+    """Look through a file as one that does not fit into memory; return what differs from memory."""
     survey = survey_table(str(path))
     StreamedTable.prepare(survey, recognise_columns(survey.sample), "keep")
-    return ""
+    try:
+        whole = read_table(path).frame
+    except ValueError:  # only in memory each line is checked
+        return ""
+    shape = (survey.n_rows, len(survey.table.names))
+    return "" if shape == whole.shape else f"{shape} cells are streamed, and {whole.shape} read"
 
 
 def _try(read: Callable[[], object]) -> None:

@@ -27,7 +27,7 @@ from benchmarks.fuzz.files import Outcomes
 from eosparse import EOSDetector
 from eosparse.rows.sealed_file import find_digest, from_npy, to_npy
 from eosparse.tables import recognise_columns, take_cells
-from eosparse.tables.detection import score_new_rows, summarise_scoring
+from eosparse.tables.detection import score_new_rows, summarise_detection, summarise_scoring
 from eosparse.tables.models import load_model, save_model
 from eosparse.tables.reading import TableFile
 
@@ -116,7 +116,7 @@ def _score(path: Path, frame: pd.DataFrame) -> Any:
     columns = saved.match_columns(source)
     cells = take_cells(frame, columns, missing="keep", encoding=saved.encoding)
     scored = score_new_rows(source, columns, cells, saved.detector)
-    summarise_scoring(scored, None)
+    summarise_scoring(summarise_detection(scored), saved.detector, None)
     return scored.p_values
 
 

@@ -1,91 +1,14 @@
 """A table on disk gives the same numbers as the same rows in memory, whatever its columns hold."""
 
-import json
 import os
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from table_parts import WRITERS, add_gaps, check_same, detect, make_table, run, write_parts
 
 from eosparse import EOSDetector, open_rows
-from eosparse.cli.app import app
 from eosparse.tables import survey
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def make_table(n=1000):
-    """Numbers, a category, dates, levels, true and false, numbers as text; gaps and mistakes."""
-    rng = np.random.default_rng(0)
-    sex = rng.choice(["f", "m", "x"], n, p=[0.5, 0.45, 0.05])
-    table = pd.DataFrame(
-        {
-            "key": [f"k{i:05d}" for i in range(n)],
-            "sex": sex,
-            "height": rng.normal(165, 7, n) + 12 * (sex == "m"),
-            "seen": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D"),
-            "grade": rng.integers(1, 6, n),
-            "is_member": rng.random(n) < 0.3,
-            "count": rng.integers(0, 10**6, n),
-        }
-    )
-    table["weight"] = table["height"] - 100 + rng.normal(0, 7, n)
-    table["price"] = [f"{price:.2f}" for price in rng.normal(50, 5, n)]
-    table.loc[[7, 500, n - 1], "price"] = "?"
-    table.loc[n // 2, "weight"] = 700.0
-    table.loc[n - 20, "height"] = 1.7
-    table.loc[3, "price"] = "900.5"
-    return table
-
-
-def add_gaps(table):
-    rng = np.random.default_rng(1)
-    table = table.copy()
-    for name in ("height", "weight", "sex"):
-        table.loc[rng.random(len(table)) < 0.02, name] = np.nan
-    return table
-
-
-WRITERS = {
-    "csv": lambda frame, path: frame.to_csv(path, index=False),
-    "csv.gz": lambda frame, path: frame.to_csv(path, index=False),
-    "tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
-    "parquet": lambda frame, path: frame.to_parquet(path, index=False, row_group_size=97),
-    "feather": lambda frame, path: frame.to_feather(path),
-}
-
-
-def write_parts(frame, folder, ending, n_parts=3):
-    folder.mkdir()
-    for i, rows in enumerate(np.array_split(np.arange(len(frame)), n_parts)):
-        WRITERS[ending](frame.iloc[rows].reset_index(drop=True), folder / f"part-{i}.{ending}")
-    return folder
-
-
-def detect(source, *arguments):
-    found = run("detect", source, "--json", "--top", 0, *arguments)
-    assert found.exit_code == 0, found.output
-    return json.loads(found.stdout)
-
-
-def check_same(streamed, whole):
-    assert streamed["n_flagged"] == whole["n_flagged"] > 0
-    for name in ("alpha", "effective_rows"):
-        assert streamed["model"][name] == pytest.approx(whole["model"][name], rel=1e-9)
-    assert streamed["model"]["rung"] == whole["model"]["rung"]
-    for found, wanted in zip(streamed["flagged"], whole["flagged"], strict=True):
-        assert (found["row"], found["id"]) == (wanted["row"], wanted["id"])
-        for name in ("p_value", "distance", "weight"):
-            assert found[name] == pytest.approx(wanted[name], rel=1e-9, abs=1e-300)
-        assert [r["column"] for r in found["reasons"]] == [r["column"] for r in wanted["reasons"]]
-        assert [r["value"] for r in found["reasons"]] == [r["value"] for r in wanted["reasons"]]
-    for found, wanted in zip(streamed["columns"], whole["columns"], strict=True):
-        assert (found["name"], found["role"], found["kind"]) == (
-            wanted["name"], wanted["role"], wanted["kind"]
-        )  # fmt: skip
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -225,9 +148,8 @@ def test_parts_without_a_column_are_refused_by_name(tmp_path, ending, first, sec
 def test_what_cannot_be_streamed_is_refused_by_name(tmp_path):
     parts = write_parts(make_table(), tmp_path / "parts", "parquet")
     cases = [
-        (["--report", tmp_path / "r.html"], "fits into memory"),
-        (["--safe", "-o", tmp_path / "o.csv"], "--safe needs a table that fits into memory"),
-        (["-o", tmp_path / "o.xlsx"], "must be CSV, TSV, Parquet or Arrow"),
+        (["--report", tmp_path / "r.html", "--embed", "all"], "--embed all needs a table that"),
+        (["-o", tmp_path / "o.xlsx"], "must be CSV, TSV, JSON lines, Parquet"),
         (["-o", parts / "part-0.parquet", "--force"], "one of the input files"),
         (["--kind", "key=category"], "'key' has more than"),
         (["--missing", "error"], "Some values are missing: 'price' 3"),
@@ -258,12 +180,13 @@ CHANGES = {
 @pytest.mark.parametrize("keeps_time", [False, True], ids=["", "same time"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("at", ["opened", "fitting"])
-def test_a_file_that_changes_between_passes_is_noticed(tmp_path, change, keeps_time, at):
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_file_that_changes_between_passes_is_noticed(tmp_path, ending, change, keeps_time, at):
     if (change, keeps_time, at) == ("one digit", True, "opened"):
         pytest.skip("nobody has read the old digit")
     rng = np.random.default_rng(0)
-    path = tmp_path / "rows.csv"
-    pd.DataFrame(rng.normal(size=(500, 2)).round(4), columns=["a", "b"]).to_csv(path, index=False)
+    path = tmp_path / f"rows.{ending}"
+    WRITERS[ending](pd.DataFrame(rng.normal(size=(500, 2)).round(4), columns=["a", "b"]), path)
     rows, stamp = open_rows(path), path.stat()
 
     def spoil(_=None):

@@ -61,7 +61,7 @@ def detect(
             callback=status.show_iteration,
         )
         if selection.is_streamed:
-            summary = _detect_on_disk(selection, missing, detector, files, status)
+            summary = _detect_on_disk(selection, missing, detector, files, embed, notes, status)
         else:
             summary = _detect_in_memory(selection, missing, detector, files, embed, notes, status)
     print_summary(add_notes(summary, notes), as_json=as_json, top=top, written=files.paths)
@@ -112,21 +112,19 @@ def _detect_on_disk(
     missing: options.Gaps,
     detector: EOSDetector,
     files: options.OutputFiles,
+    embed: options.Embed,
+    notes: list[str],
     status: StatusLine,
 ) -> DetectionSummary:
     from eosparse.tables import TableError
     from eosparse.tables.fitting import suit_model
     from eosparse.tables.stream_cells import correct_roles
-    from eosparse.tables.streaming import StreamedTable, check_output, fit_streamed, judge_streamed
-    from eosparse.tables.survey import survey_table
+    from eosparse.tables.stream_judging import Verdict, judge_streamed
+    from eosparse.tables.streaming import StreamedTable, fit_streamed
 
-    if files.report is not None or files.model is not None:
-        raise TableError("--report and --save-model need a table that fits into memory.")
-    if files.safe:
-        raise TableError("--safe needs a table that fits into memory.")
-    status.show(f"Looking through {selection.table}")
-    survey = survey_table(selection.table, selection.reading.make_hints())
-    check_output(survey, files.output)
+    if files.report is not None and embed is options.Embed.all:
+        raise TableError("--embed all needs a table that fits into memory.")
+    survey = selection.survey(files.output, status)
     found = selection.recognise(survey.sample)
     found = correct_roles(found, survey, is_selected=bool(selection.columns))
     table = StreamedTable.prepare(survey, suit_model(found, detector), missing.value)
@@ -134,4 +132,19 @@ def _detect_on_disk(
     fit_streamed(detector, table)
     detector.set_params(callback=None)
     status.show(f"Judging {survey.n_rows:,} rows")
-    return judge_streamed(table, detector, files.output)
+    has_report = files.report is not None
+    verdict = Verdict(detector, output=files.output, safe=files.safe, has_report=has_report)
+    summary, kept = judge_streamed(table, verdict)
+    if files.report is not None:
+        from eosparse.report.html import write_detection_report
+        from eosparse.tables.stream_report import prepare_report
+
+        status.show(f"Writing {files.report.name}")
+        made = prepare_report(summary, table, detector, kept)
+        noted = add_notes(made.summary, notes)
+        write_detection_report(noted, made.outlier_map, made.frame, files.report, embed=embed.value)
+    if files.model is not None:
+        from eosparse.tables.models import save_model
+
+        save_model(detector, table.columns, table.cells, files.model)
+    return summary

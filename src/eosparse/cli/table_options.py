@@ -15,8 +15,10 @@ from eosparse.cli.faults import handle_errors as handle_errors
 if TYPE_CHECKING:
     import pandas as pd
 
+    from eosparse.cli.progress import StatusLine
     from eosparse.rows.dialect import Hints
     from eosparse.tables import Column, TableFile
+    from eosparse.tables.survey import Survey
 
 
 class Gaps(StrEnum):
@@ -206,6 +208,18 @@ class TableSelection:
         from eosparse.rows.limits import are_too_large
 
         return are_too_large([Path(table) for table in self.tables])
+
+    def survey(self, output: Path | None, status: StatusLine) -> Survey:
+        """Read a table on disk once, and check that the output can be written beside it."""
+        from eosparse.rows.formats import find_format
+        from eosparse.tables.stream_judging import check_output
+        from eosparse.tables.survey import survey_table
+
+        status.show(f"Looking through {self.table}")
+        needs_types = output is not None and find_format(output).separator is None
+        found = survey_table(self.table, self.reading.make_hints(), needs_types=needs_types)
+        check_output(found, output)
+        return found
 
     def read(self) -> tuple[TableFile, list[Column]]:
         """Read the table, and recognise its columns."""

@@ -74,6 +74,7 @@ class MixtureLaw:
         true = np.exp(logs - logs.max())
         sizes = np.maximum(kish_size * shares, 2.0)
         laws = tuple(ScaledF.of_fit(n_features, float(size), coupling) for size in sizes)
+        peaks = np.where(true > 0, peaks, 0.0)  # infinite without rows, and never asked for
         return cls(true / true.sum(), peaks, laws, coupling, n_features)
 
     def p_values(self, distances: FloatArray) -> FloatArray:

@@ -73,7 +73,7 @@ def write_detection_report(
     outlier_map : OutlierMap
         The points of its pictures.
     frame : DataFrame
-        The table.
+        The table, or the rows of it that are listed; the index has their places, from 0.
     path : Path
         The file, which is written completely or not at all.
     embed : {"flagged", "all", "none"}
@@ -224,8 +224,8 @@ def _embed_cells(
     if embed == "none":
         return {"cells": {}, "cell_names": [], "usual": {}}
     names = [column.name for column in columns]
-    rows = list(range(len(frame))) if embed == "all" else [row.row - 1 for row in listed]
-    lines = frame[names].iloc[rows].itertuples(index=False, name=None)
+    rows = [*frame.index] if embed == "all" else [row.row - 1 for row in listed]
+    lines = frame.loc[rows, names].itertuples(index=False, name=None)
     cells = {
         str(row + 1): [format_cell(value, _MAX_CELL_LENGTH) for value in line]
         for row, line in zip(rows, lines, strict=True)

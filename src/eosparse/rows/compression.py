@@ -63,6 +63,16 @@ def open_decompressed(
     source: Path | bytes, compression: str | None, name: str
 ) -> Iterator[BinaryIO]:
     """Open a file, or bytes, for reading; damaged data, and too many, are a `TableError`."""
+    with open_unbounded(source, compression, name) as stream:
+        if compression is None:
+            yield stream
+        else:
+            yield io.BufferedReader(BoundedStream(stream, name), _BLOCK_BYTES)
+
+
+@contextmanager
+def open_unbounded(source: Path | bytes, compression: str | None, name: str) -> Iterator[BinaryIO]:
+    """Open a file, or bytes, for reading a block at a time; damaged data are a `TableError`."""
     raw: BinaryIO = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
     with raw:
         if compression is None:
@@ -70,9 +80,44 @@ def open_decompressed(
             return
         try:
             with _decompress(raw, compression) as stream:
-                yield io.BufferedReader(BoundedStream(stream, name), _BLOCK_BYTES)
+                yield stream
         except _BROKEN as error:
             raise TableError(f"{name} cannot be decompressed: {error}") from None
+
+
+class _Unpacked(io.RawIOBase):
+    """What a compressed file holds; damaged data are an `OSError`, as in pyarrow."""
+
+    def __init__(self, stream: Any, raw: BinaryIO) -> None:
+        self._stream, self._raw = stream, raw
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read some bytes."""
+        view = memoryview(buffer).cast("B")
+        try:
+            content = self._stream.read(len(view))
+        except _BROKEN as error:
+            raise OSError(f"it cannot be decompressed: {error}") from None
+        view[: len(content)] = content
+        return len(content)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+        self._raw.close()
+        super().close()
+
+
+def open_stream(path: Path) -> BinaryIO:
+    """Open a compressed file for a reader that closes it."""
+    compression, raw = find_compression_of(path), path.open("rb")
+    if compression is None:
+        return raw
+    return io.BufferedReader(_Unpacked(_decompress(raw, compression), raw), _BLOCK_BYTES)
 
 
 def check_unpacked(source: Path | bytes, name: str) -> None:

@@ -7,11 +7,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eosparse.rows.formats import Format, find_format
+from eosparse.rows.formats import JSON_LINES, Format, find_format
+from eosparse.rows.json_files import open_json_files
+from eosparse.rows.own_files import OwnFile
 from eosparse.rows.text_files import (
+    CsvOptions,
     find_common_dialect,
-    make_text_format,
+    needs_unpacking,
     note_encoding,
+    open_packed_files,
     read_text,
 )
 
@@ -35,30 +39,40 @@ def import_pyarrow() -> Any:
     return pyarrow
 
 
-def open_dataset(source: Any, partitioning: Any) -> Dataset:
+def open_dataset(source: Any, partitioning: Any) -> Any:
     """Open a path, a glob, a folder or a list of paths as one dataset; text files as numbers."""
     files, found, options = _find_files(source, partitioning)
     pa = import_pyarrow()
+    if found is JSON_LINES:
+        return open_json_files(files)
     if found.separator is None:
         return _open_or_explain(files, {"format": found.arrow_name, **options})
     dialect = find_common_dialect(files)
-    dataset = _open_or_explain(files, {"format": make_text_format(dialect), **options})
+    dataset = _open_text(files, CsvOptions(dialect), options)
     # pyarrow infers types from the first rows; integers there may be followed by decimals.
     types = {f.name: pa.float64() if pa.types.is_integer(f.type) else f.type
              for f in dataset.schema if f.name in dialect.names}  # fmt: skip
-    typed = _open_or_explain(files, {"format": make_text_format(dialect, types), **options})
-    return note_encoding(typed, dialect)
+    return _open_text(files, CsvOptions(dialect, types), options)
 
 
 def open_text(
     source: Any, partitioning: Any, dialect: Dialect, numbers: Sequence[str], *, is_verbatim: bool
-) -> Dataset:
+) -> Any:
     """Open text files as text, apart from some columns, which are plain numbers."""
     files, _, options = _find_files(source, partitioning)
     pa = import_pyarrow()
     types = {name: pa.float64() if name in numbers else pa.string() for name in dialect.names}
-    form = make_text_format(dialect, types, is_verbatim=is_verbatim)
-    return note_encoding(_open_or_explain(files, {"format": form, **options}), dialect)
+    return _open_text(files, CsvOptions(dialect, types, is_verbatim), options)
+
+
+def _open_text(files: list[str], how: CsvOptions, options: dict[str, Any]) -> Any:
+    if not any(needs_unpacking(file) for file in files):
+        dataset = _open_or_explain(files, {"format": how.make_format(), **options})
+        return note_encoding(dataset, how.dialect)
+    try:
+        return open_packed_files(files, how)
+    except (import_pyarrow().ArrowException, OSError) as error:
+        raise ValueError(f"{files[0]} cannot be read: {error}") from error
 
 
 def find_text_dialect(source: Any, hints: Hints | None = None) -> Dialect | None:
@@ -181,6 +195,9 @@ def _read_fragment(
     batches are looked at, and a row group may be larger than memory.
     """
     batch_size, form = options["batch_size"], fragment.format
+    if isinstance(fragment, OwnFile):
+        yield from fragment.read(names, batch_size)
+        return
     pa = import_pyarrow()
     if not set(names) <= set(fragment.physical_schema.names):  # some are in names of folders
         yield from fragment.to_batches(columns=names, schema=dataset.schema, **options)

@@ -26,6 +26,7 @@ from eosparse.rows.dataset import (
     open_dataset,
     read_batches,
 )
+from eosparse.rows.formats import TableError
 from eosparse.rows.memory import block_rows, block_slices, fold_array
 from eosparse.rows.parallel import fold_in_order, map_in_order, single_threaded_blas
 from eosparse.rows.table import Chain, Table, as_stored
@@ -327,6 +328,9 @@ class FileRows(Table):
         """Read; if pyarrow cannot, say in which file, row group and column."""
         try:
             return read()
+        except TableError:  # it names the line
+            self.ledger.check_files()
+            raise
         except (import_pyarrow().ArrowException, OSError) as error:
             self.ledger.check_files()
             names = [*self.columns, *filter(None, [self.weights]), *others]
@@ -391,8 +395,8 @@ def open_rows(
     Parameters
     ----------
     source : path, glob, folder, list of paths, or pyarrow Dataset
-        Parquet, Arrow (also ``.feather``, ``.ipc``), CSV or TSV files, all of one format. Text
-        files may be compressed (``.gz``, ``.bz2``).
+        Parquet, Arrow (also ``.feather``, ``.ipc``), CSV, TSV or JSON lines files, all of one
+        format. Text files may be compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``).
     columns : sequence of str, optional
         Columns to use; they must be numeric. By default all columns in the files.
     weights : str, optional

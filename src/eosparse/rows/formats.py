@@ -1,7 +1,8 @@
 """The file formats of tables, and the extensions that stand for them.
 
-To add a format, add it to `FORMATS`. If pyarrow can stream it, `open_rows` needs no more. For
-tables in memory, add a reader in ``tables/reading.py`` and a writer in ``tables/writing.py``.
+To add a format, add it to `FORMATS`. If pyarrow can stream it, `open_rows` needs no more; others
+have a file of their own, as ``rows/json_files.py``. For tables in memory, add a reader in
+``tables/reading.py`` and a writer in ``tables/writing.py``.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Format:
         What separates cells by default; None unless the format is text.
     arrow_name : str or None
         The name by which pyarrow datasets stream it; None if they cannot.
+    is_streamed : bool
+        Whether it is read batch by batch.
     is_compressible : bool
         Whether a compressed file has a further extension; others are compressed inside.
     """
@@ -51,6 +54,7 @@ class Format:
     separator: str | None = None
     arrow_name: str | None = None
     is_compressible: bool = False
+    is_streamed: bool = True
 
 
 CSV = Format("CSV", (".csv", ".txt"), ",", "csv", is_compressible=True)
@@ -58,13 +62,11 @@ TSV = Format("TSV", (".tsv", ".tab"), "\t", "csv", is_compressible=True)
 PARQUET = Format("Parquet", (".parquet", ".pq"), arrow_name="parquet")
 ARROW = Format("Arrow", (".arrow", ".feather", ".ipc"), arrow_name="arrow")
 JSON_LINES = Format("JSON lines", (".jsonl", ".ndjson"), is_compressible=True)
-XLSX = Format("XLSX", (".xlsx",))
+XLSX = Format("XLSX", (".xlsx",), is_streamed=False)
 FORMATS = (CSV, TSV, PARQUET, ARROW, JSON_LINES, XLSX)
 
 # Extensions that may follow the one of a text format, and the names of these compressions.
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
-# Those that pyarrow datasets can read.
-_STREAMED_COMPRESSIONS = (".gz", ".bz2")
 
 
 def find_format(path: str | Path, *, streamed: bool = False) -> Format:
@@ -91,20 +93,24 @@ def find_format(path: str | Path, *, streamed: bool = False) -> Format:
     >>> find_format("people.csv.gz").name
     'CSV'
     """
-    known = [f for f in FORMATS if f.arrow_name is not None or not streamed]
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    is_compressed = suffixes[-1:] and suffixes[-1] in (
-        _STREAMED_COMPRESSIONS if streamed else COMPRESSIONS
-    )
+    is_compressed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
     if is_compressed:
         suffixes.pop()
-    for candidate in known:
+    for candidate in FORMATS:
         if suffixes and suffixes[-1] in candidate.extensions:
             if is_compressed and not candidate.is_compressible:
                 raise UnknownFormatError(
                     f"{path}: {candidate.name} files are compressed inside. Use a name that ends "
                     f"with {suffixes[-1]}."
                 )
+            if streamed and not candidate.is_streamed:
+                raise UnknownFormatError(
+                    f"{path}: {candidate.name} files are read into memory, and cannot be streamed "
+                    "as files of a folder are. Name the files themselves, or save them as CSV or "
+                    "Parquet."
+                )
             return candidate
+    known = [f for f in FORMATS if f.is_streamed or not streamed]
     extensions = ", ".join(extension for f in known for extension in f.extensions)
     raise UnknownFormatError(f"{path}: unrecognised file extension. Use one of {extensions}.")

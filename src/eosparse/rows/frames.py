@@ -159,7 +159,7 @@ class FrameReader:
         found = {
             name: tuple(
                 text
-                for text, code in sorted(_find_codes(_list_texts(table[name]), levels).items())
+                for text, code in sorted(find_codes(_list_texts(table[name]), levels).items())
                 if code == UNSEEN
             )
             for name, levels in self.levels.items()
@@ -171,7 +171,7 @@ class FrameReader:
         if name not in self.cells:
             return np.zeros(len(series), dtype=np.float32)
         if self.cells[name] is Cells.TEXT:
-            codes = _find_codes(set(read_text(series)), self.levels[name])
+            codes = find_codes(set(read_text(series)), self.levels[name])
             read = np.array([codes[cell] for cell in read_text(series)], dtype=np.float32)
             return np.where(find_missing(series), np.float32(np.nan), read)
         self._check_same(series, name)
@@ -356,7 +356,7 @@ def _list_texts(series: Series) -> set[str]:
     return {text for text, is_missing in pairs if not is_missing}
 
 
-def _find_codes(texts: set[str], levels: Sequence[str]) -> dict[str, float]:
+def find_codes(texts: set[str], levels: Sequence[str]) -> dict[str, float]:
     """Return the code of each text: by the text itself, else by the number it stands for."""
     places = {level: float(place) for place, level in enumerate(levels)}
     numbers = [_read_number(level) for level in levels]

@@ -49,8 +49,8 @@ class BoundedStream(io.RawIOBase):
         self._n_left -= len(content)
         if self._n_left < 0:
             raise TableError(
-                f"{self._name} unpacks to more than {_format_limit()}. If that is no accident, "
-                "unpack it first: larger files are streamed."
+                f"{self._name} unpacks to more than {_format_limit()}. If that is no accident, put "
+                "it into a folder, and pass the folder: its files are streamed."
             )
         return len(content)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eosparse.rows.compression import find_compression_of, open_stream
 from eosparse.rows.dialect import Dialect, Hints, sniff_dialect
 from eosparse.rows.formats import TableError, find_format
+from eosparse.rows.own_files import OwnFile, OwnFiles
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
@@ -21,6 +24,8 @@ MISSING_TEXT = (
 """Cells that stand for a missing value, as in pandas."""
 # Bytes that are parsed at a time: a row must fit into them, and so must a few of them into memory.
 _BLOCK_BYTES = 2**21
+# Extensions by which pyarrow's datasets unpack a file themselves.
+_KNOWN_COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2"}
 # A column that pyarrow needs a name for, and that nobody has.
 _TRAILING = "\0"
 _ENCODING = b"eosparse: encoding"
@@ -70,42 +75,105 @@ def _check_alike(one: Dialect, other: Dialect, file: str, other_file: str) -> No
         )
 
 
-def make_text_format(
-    dialect: Dialect, types: Mapping[str, Any] | None = None, *, is_verbatim: bool = False
-) -> CsvFileFormat:
-    """Return how pyarrow is to read text files.
+@dataclass(frozen=True)
+class CsvOptions:
+    """How pyarrow is to read text files.
 
-    Parameters
+    Attributes
     ----------
     dialect : Dialect
         How the files are written.
-    types : mapping of str to pyarrow.DataType, optional
+    types : mapping of str to pyarrow.DataType
         Types of columns; others are inferred from the first block.
-    is_verbatim : bool, default=False
+    is_verbatim : bool
         Whether cells of text that stand for a missing value are kept as they are.
     """
-    import pyarrow.csv
-    import pyarrow.dataset
 
-    names = [*dialect.names, *([_TRAILING] if dialect.has_trailing else [])]
-    parsing = pyarrow.csv.ParseOptions(
-        delimiter=dialect.separator, quote_char=dialect.quote, newlines_in_values=True
-    )
-    reading = pyarrow.csv.ReadOptions(
-        column_names=names,
-        skip_rows=dialect.n_lines_above,
-        encoding=_find_encoding(dialect),
-        block_size=_BLOCK_BYTES,
-    )
-    converting = pyarrow.csv.ConvertOptions(
-        column_types=dict(types or {}),
-        null_values=list(MISSING_TEXT),
-        strings_can_be_null=not is_verbatim,
-        decimal_point=dialect.decimal,
-    )
-    return pyarrow.dataset.CsvFileFormat(
-        parse_options=parsing, read_options=reading, convert_options=converting
-    )
+    dialect: Dialect
+    types: Mapping[str, Any] = field(default_factory=dict)
+    is_verbatim: bool = False
+
+    @property
+    def parsing(self) -> Any:
+        """How lines are split."""
+        import pyarrow.csv
+
+        dialect = self.dialect
+        return pyarrow.csv.ParseOptions(
+            delimiter=dialect.separator, quote_char=dialect.quote, newlines_in_values=True
+        )
+
+    @property
+    def reading(self) -> Any:
+        """How bytes become lines."""
+        import pyarrow.csv
+
+        dialect = self.dialect
+        return pyarrow.csv.ReadOptions(
+            column_names=[*dialect.names, *([_TRAILING] if dialect.has_trailing else [])],
+            skip_rows=dialect.n_lines_above,
+            encoding=_find_encoding(dialect),
+            block_size=_BLOCK_BYTES,
+        )
+
+    def convert(self, names: Sequence[str] = ()) -> Any:
+        """Return how cells become values, of all columns or some."""
+        import pyarrow.csv
+
+        types = {name: kind for name, kind in self.types.items() if not names or name in names}
+        return pyarrow.csv.ConvertOptions(
+            column_types=types,
+            include_columns=list(names),
+            null_values=list(MISSING_TEXT),
+            strings_can_be_null=not self.is_verbatim,
+            decimal_point=self.dialect.decimal,
+        )
+
+    def make_format(self) -> CsvFileFormat:
+        """Return what pyarrow's datasets take."""
+        import pyarrow.dataset
+
+        return pyarrow.dataset.CsvFileFormat(
+            parse_options=self.parsing, read_options=self.reading, convert_options=self.convert()
+        )
+
+
+@dataclass(frozen=True)
+class PackedText(OwnFile):
+    """A compressed text file, unpacked while it is read."""
+
+    options: CsvOptions = field(kw_only=True)
+
+    def read(self, names: Sequence[str], batch_size: int) -> Iterator[RecordBatch]:  # noqa: ARG002  # pyarrow reads blocks of bytes
+        """Read some columns, block by block."""
+        with open_packed(self.path, self.options, names) as reader:
+            yield from reader
+
+
+@contextmanager
+def open_packed(path: str, options: CsvOptions, names: Sequence[str] = ()) -> Iterator[Any]:
+    """Open a compressed text file as pyarrow's reader of all columns or some."""
+    import pyarrow.csv
+
+    with (
+        open_stream(Path(path)) as stream,
+        pyarrow.csv.open_csv(
+            stream, options.reading, options.parsing, options.convert(names)
+        ) as reader,
+    ):
+        yield reader
+
+
+def open_packed_files(files: Sequence[str], options: CsvOptions) -> OwnFiles:
+    """Open compressed text files; types that are not known are those of the first block."""
+    with open_packed(files[0], options, options.dialect.names) as reader:
+        schema = reader.schema
+    return OwnFiles(tuple(PackedText(file, schema, options=options) for file in files))
+
+
+def needs_unpacking(path: str) -> bool:
+    """Whether a file is compressed in a way that pyarrow's datasets do not know by its name."""
+    return find_compression_of(Path(path)) != _KNOWN_COMPRESSIONS.get(Path(path).suffix.lower())
 
 
 def _find_encoding(dialect: Dialect) -> str:

@@ -154,9 +154,7 @@ def take_cells(
     ['float64', 'category']
     """
     check_any_numbers(columns, Role.NUMBER, Role.DATE)
-    dates = [column.name for column in columns if column.role is Role.DATE]
-    learned = {} if encoding is None else encoding.formats
-    formats = {name: _choose_format(frame[name], learned.get(name)) for name in dates}
+    formats = _choose_formats(frame, columns, encoding)
     cells = _read_cells(frame, columns, formats)
     unread: tuple[str, ...] = ()
     if encoding is not None:
@@ -165,6 +163,23 @@ def take_cells(
     encoding = encoding or Encoding(compute_fills(cells), known)
     cells, is_kept, notes = handle_missing(cells, missing, encoding.fills)
     return Cells(cells, is_kept, encoding, (*unread, *notes))
+
+
+def note_unreadable(
+    frame: pd.DataFrame, columns: Sequence[Column], encoding: Encoding
+) -> tuple[str, ...]:
+    """Note cells of new rows that are none of what their columns held when a model was fitted."""
+    cells = _read_cells(frame, columns, _choose_formats(frame, columns, encoding))
+    return _find_unreadable(frame, cells, columns)
+
+
+def _choose_formats(
+    frame: pd.DataFrame, columns: Sequence[Column], encoding: Encoding | None
+) -> dict[str, str | None]:
+    """Return the format of each column of dates."""
+    dates = [column.name for column in columns if column.role is Role.DATE]
+    learned = {} if encoding is None else encoding.formats
+    return {name: _choose_format(frame[name], learned.get(name)) for name in dates}
 
 
 def _choose_format(cells: pd.Series[Any], learned: str | None) -> str | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, IntArray
-from eosparse.fitting.table_input import read_new
+from eosparse.fitting.table_input import read_new, warn_of_empty
 from eosparse.rows import Kind
 from eosparse.tables.blame import blame_levels
 from eosparse.tables.cells import Cells, extract_numbers
@@ -103,6 +103,11 @@ def score_new_rows(
     judge, values = detector._judge, read_new(detector, cells.frame, "score")
     weights = judge.relative_weights(judge.fit.measure(values))
     is_outlier = p_values < level if level is not None else detector.predict(cells.frame) == -1
+    is_empty = np.isnan(values).all(axis=1)
+    if is_empty.any():  # as for training rows
+        warn_of_empty(int(np.count_nonzero(is_empty)))
+        p_values, weights = np.where(is_empty, 1.0, p_values), np.where(is_empty, 0.0, weights)
+        is_outlier = is_outlier & ~is_empty
     cells = replace(cells, notes=(*cells.notes, *_note_unseen_levels(detector, cells)))
     return ScoredTable(source, columns, cells, detector, p_values, weights, np.asarray(is_outlier))
 
@@ -110,7 +115,11 @@ def score_new_rows(
 def _note_unseen_levels(detector: EOSDetector, cells: Cells) -> list[str]:
     """Name the categories that the model does not know."""
     reader = getattr(detector, "_reader", None)
-    found = {} if reader is None else reader.unseen(cells.frame)
+    return note_unseen({} if reader is None else reader.unseen(cells.frame))
+
+
+def note_unseen(found: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Say by column which categories a model does not know, and how such rows are judged."""
     return [
         f"The model has not seen {_list_levels(levels)} in column {name!r}: such rows are judged "
         "by the numbers that do not depend on it, and by others only if they are far from every "
@@ -148,10 +157,11 @@ def summarise_detection(scored: ScoredTable) -> DetectionSummary:
     )
 
 
-def summarise_scoring(scored: ScoredTable, level: float | None) -> DetectionSummary:
-    """Summarise a table that was scored by a saved model."""
-    summary, judge = summarise_detection(scored), scored.detector._judge
-    chance = level
+def summarise_scoring(
+    summary: DetectionSummary, detector: EOSDetector, level: float | None
+) -> DetectionSummary:
+    """Return the summary of a table that was scored by a saved model."""
+    chance, judge = level, detector._judge
     if chance is None:
         chance = float(judge.law.p_values(np.array([judge.cut]))[0])
     share = summary.n_flagged / max(summary.table.n_used, 1)

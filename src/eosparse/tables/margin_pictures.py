@@ -56,8 +56,11 @@ class MarginPicture:
     n_heap: int
 
 
-def draw_margins(scored: ScoredTable) -> list[MarginPicture]:
-    """Compute the pictures of all bent columns, as far as they are worth looking at."""
+def draw_margins(scored: ScoredTable, mass: FloatArray) -> list[MarginPicture]:
+    """Compute the pictures of all bent columns, as far as they are worth looking at.
+
+    Each of the rows counts as many times as its `mass` says.
+    """
     view = scored.detector._judge.fit.coordinates
     if not isinstance(view, TableView):
         return []
@@ -67,27 +70,30 @@ def draw_margins(scored: ScoredTable) -> list[MarginPicture]:
         return []
     values = read_new(scored.detector, scored.cells.frame, "report")
     return [
-        _draw(scored.detector.columns_[place], margin, values[:, place]) for place, margin in bent
+        _draw(scored.detector.columns_[place], margin, values[:, place], mass)
+        for place, margin in bent
     ]
 
 
-def _draw(column: Any, margin: Margin, values: FloatArray) -> MarginPicture:
+def _draw(column: Any, margin: Margin, values: FloatArray, mass: FloatArray) -> MarginPicture:
     values = np.asarray(values, dtype=np.float64)
-    values = values[~np.isnan(values)]
-    shown = values if margin.heap is None else values[values != margin.heap]
+    is_there = ~np.isnan(values)
+    values, mass = values[is_there], mass[is_there]
+    is_shown = np.ones(len(values), np.bool_) if margin.heap is None else values != margin.heap
+    shown, mass, n_rows = values[is_shown], mass[is_shown], float(mass.sum())
     edges = _choose_edges(shown)
-    counts, _ = np.histogram(shown, edges)
-    points, expected = _expect(margin, edges, len(shown))
+    counts, _ = np.histogram(shown, edges, weights=mass)
+    points, expected = _expect(margin, edges, float(mass.sum()))
     return MarginPicture(
         column=column.name,
         words=margin.words,
         is_date=column.kind is Kind.DATE,
         edges=_round(edges),
-        counts=[int(count) for count in counts],
+        counts=[round(count) for count in counts.tolist()],
         points=_round(points),
         expected=_round(expected),
-        n_beyond=int(len(shown) - counts.sum()),
-        n_heap=len(values) - len(shown),
+        n_beyond=round(float(mass.sum() - counts.sum())),
+        n_heap=round(n_rows - float(mass.sum())),
     )
 
 
@@ -98,7 +104,7 @@ def _choose_edges(values: FloatArray) -> FloatArray:
     return np.linspace(low, high if high > low else low + 1.0, _N_BARS + 1)
 
 
-def _expect(margin: Margin, edges: FloatArray, n_values: int) -> tuple[FloatArray, FloatArray]:
+def _expect(margin: Margin, edges: FloatArray, n_values: float) -> tuple[FloatArray, FloatArray]:
     """Return points between the edges, and how many values the law expects in a bar there."""
     finer = np.interp(np.arange(_FINER * _N_BARS + 1) / _FINER, np.arange(_N_BARS + 1), edges)
     shares = np.abs(np.diff(ndtr(margin(finer))))

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -63,7 +64,7 @@ from eosparse.rows import (
 )
 from eosparse.rows.frame_cells import Cells as CellType
 from eosparse.rows.sealed_file import SealError, from_npy, read_sealed, to_npy, write_sealed
-from eosparse.tables.cells import Cells, Encoding
+from eosparse.tables.cells import Encoding
 from eosparse.tables.columns import Column, Role
 from eosparse.tables.model_checks import check_type, try_judge
 from eosparse.tables.reading import TableError, TableFile
@@ -142,22 +143,39 @@ class SavedModel:
         ModelError
             If the table lacks a column that the model uses.
         """
-        names = [str(name) for name in table.frame.columns]
+        n_missing = {str(name): int(n) for name, n in table.frame.isna().sum().items()}
+        return self.match_names(table.name, list(n_missing), n_missing)
+
+    def match_names(
+        self, table: str, names: Sequence[str], n_missing: Mapping[str, int]
+    ) -> list[Column]:
+        """Give the columns of a table roles by their names, and the number of their gaps."""
         lacking = [c.name for c in self.columns if c.role.is_used and c.name not in names]
         if lacking:
             shown = ", ".join(repr(name) for name in lacking[:8])
-            raise ModelError(f"{table.name} lacks columns that the model uses: {shown}.")
+            raise ModelError(f"{table} lacks columns that the model uses: {shown}.")
         known = {column.name: column for column in self.columns}
         unknown = Column("", Role.IGNORED, "not a column of the model")
         order = [*(name for name in known if name in names), *(n for n in names if n not in known)]
-        n_missing = table.frame.isna().sum()
         return [
-            dataclasses.replace(known.get(name, unknown), name=name, n_missing=int(n_missing[name]))
+            dataclasses.replace(known.get(name, unknown), name=name, n_missing=n_missing[name])
             for name in order
         ]
 
 
-def save_model(detector: EOSDetector, columns: list[Column], cells: Cells, path: Path) -> None:
+class ReadCells(Protocol):
+    """What is saved about the cells of a table, in memory or on disk."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """How they are read."""
+
+
+def save_model(detector: EOSDetector, columns: list[Column], cells: ReadCells, path: Path) -> None:
     """Save a detector with one of our models; the file is written completely or not at all."""
     model = detector._judge.fit.model
     if not isinstance(model, SAVED_CLASSES):

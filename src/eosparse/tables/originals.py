@@ -67,6 +67,10 @@ class Original(ABC):
         for values in self.read_values():
             yield [write_value(value) for value in values]
 
+    def read_json(self) -> Iterator[str] | None:
+        """Yield each row as it is written, if the table is JSON lines; else return None."""
+        return None
+
 
 @dataclass(frozen=True)
 class TextOriginal(Original):
@@ -116,36 +120,74 @@ class TextOriginal(Original):
             columns = [pa.array(column, pa.string()) for column in zip(*batch, strict=True)]
             parts.append(pa.table(columns, names=list(self.names)))
         text = pa.concat_tables(parts)
-        decimal = self.dialect.decimal
-        return pa.table(
-            [_type_text(column, decimal) for column in text.columns], names=list(self.names)
-        )
+        decimal, kinds = self.dialect.decimal, [TextType() for _ in text.columns]
+        for kind, column in zip(kinds, text.columns, strict=True):
+            kind.add(column, decimal)
+        pairs = zip(kinds, text.columns, strict=True)
+        return pa.table([kind.convert(c, decimal) for kind, c in pairs], names=list(self.names))
 
 
-def _type_text(text: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
-    """Return a column of text as numbers if that loses nothing."""
+@dataclass
+class TextType:
+    """What a column of text may be stored as without any loss, seen batch by batch.
+
+    Attributes
+    ----------
+    is_whole, is_decimal : bool
+        Whether each cell that is not missing is a whole number, or any number.
+    is_empty : bool
+        Whether all cells are missing: then nothing is known.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> cells, kind = pa.array(["1", "NA", "20"]), TextType()
+    >>> kind.add(cells, ".")
+    >>> kind.convert(cells, ".").type, kind.convert(pa.array(["NA", ""]), ".").null_count
+    (DataType(int64), 2)
+    """
+
+    is_whole: bool = True
+    is_decimal: bool = True
+    is_empty: bool = True
+
+    def add(self, text: Any, decimal: str) -> None:
+        """Look at some cells."""
+        import pyarrow.compute as pc
+
+        if not (self.is_whole or self.is_decimal):
+            return
+        number = _unify_marks(text, decimal)
+
+        def fit(*patterns: str) -> bool:
+            found = [pc.match_substring_regex(number, pattern) for pattern in patterns]
+            return pc.all(found[0] if len(found) == 1 else pc.or_(*found)).as_py() is not False
+
+        self.is_empty = self.is_empty and number.null_count == len(number)
+        self.is_whole = self.is_whole and fit(_WHOLE)
+        self.is_decimal = self.is_decimal and fit(_SHORT, _DECIMAL)
+
+    def convert(self, text: Any, decimal: str) -> Any:
+        """Return cells as numbers if that loses nothing; else as text, null where it is empty."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.is_empty or not (self.is_whole or self.is_decimal):
+            return pc.if_else(pc.equal(text, ""), None, text)
+        kind = pa.int64() if self.is_whole else pa.float64()
+        return _unify_marks(text, decimal).cast(kind)
+
+
+def _unify_marks(text: Any, decimal: str) -> Any:
+    """Return text with a decimal point, null where a value is missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     number = pc.if_else(pc.is_in(text, value_set=pa.array(GAPS, text.type)), None, text)
-    if decimal != ".":
-        # A point separates thousands then: such cells stay text.
-        number = pc.replace_substring(pc.replace_substring(number, ".", "'"), decimal, ".")
-
-    def fits(pattern: str) -> Any:
-        return pc.match_substring_regex(number, pattern)
-
-    if pc.all(fits(_WHOLE)).as_py():  # also if all are missing: then nothing is known
-        return number.cast(pa.int64()) if number.null_count < len(number) else _mark_gaps(text)
-    if pc.all(pc.or_(fits(_SHORT), fits(_DECIMAL))).as_py():
-        return number.cast(pa.float64())
-    return _mark_gaps(text)
-
-
-def _mark_gaps(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow.compute as pc
-
-    return pc.if_else(pc.equal(text, ""), None, text)
+    if decimal == ".":
+        return number
+    # A point separates thousands then: such cells stay text.
+    return pc.replace_substring(pc.replace_substring(number, ".", "'"), decimal, ".")
 
 
 @dataclass(frozen=True)
@@ -200,7 +242,7 @@ def list_values(column: pd.Series[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class ValuesOriginal(Original):
-    """Rows of Python values: of a workbook, or of JSON lines."""
+    """Rows of Python values, as a workbook has them."""
 
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Any]]
@@ -263,6 +305,12 @@ class JoinedOriginal(Original):
     def read_cells(self) -> Iterator[Sequence[str]]:
         """Yield the cells of each row as text."""
         return chain.from_iterable(self._arrange(part, part.read_cells()) for part in self.parts)
+
+    def read_json(self) -> Iterator[str] | None:
+        """Yield the lines of all files, if they are JSON lines."""
+        lines = [part.read_json() for part in self.parts]
+        known = [found for found in lines if found is not None]
+        return chain.from_iterable(known) if len(known) == len(lines) else None
 
     def _arrange(self, part: Original, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
         order = [part.names.index(name) for name in self.names]

@@ -110,26 +110,62 @@ class OutlierMap:
     margins: list[MarginPicture]
 
 
-def map_outliers(scored: ScoredTable) -> OutlierMap:
-    """Compute the points of the report's pictures from the table a detector was fitted to."""
+@dataclass(frozen=True)
+class Represented:
+    """Rows that stand for all of a larger table.
+
+    Attributes
+    ----------
+    places : array of int of shape (n_rows,)
+        Their places in the table, from 0.
+    mass : array of shape (n_rows,)
+        Number of rows that each of them stands for.
+    """
+
+    places: IntArray
+    mass: FloatArray
+
+    @classmethod
+    def all_of(cls, scored: ScoredTable) -> Represented:
+        """Return all rows that were scored, each of which stands for itself."""
+        places = np.flatnonzero(scored.cells.is_kept)
+        return cls(places, np.ones(len(places)))
+
+
+def map_outliers(scored: ScoredTable, rows: Represented | None = None) -> OutlierMap:
+    """Compute the points of the report's pictures from the table a detector was fitted to.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+        The table, or rows of a larger one.
+    rows : Represented, optional
+        What the rows stand for, if they are part of a larger table.
+    """
+    is_part = rows is not None
+    given = Represented.all_of(scored) if rows is None else rows
+    shown = _choose_rows(scored)
+    measured = Distances.of_rows(scored.detector, scored.cells.take(shown))
+    return OutlierMap(
+        row=[int(place) + 1 for place in given.places[shown]],
+        distance=_round(measured.values),
+        is_flagged=[int(flag) for flag in scored.is_outlier[shown]],
+        cut=measured.cut,
+        label=measured.name,
+        n_left_out=round(float(given.mass.sum())) - len(shown),
+        quantiles=_compute_quantiles(scored.p_values, given.mass),
+        path=_compute_path(scored, given, shown, is_part=is_part) if _has_path(scored) else None,
+        margins=draw_margins(scored, given.mass),
+    )
+
+
+def _choose_rows(scored: ScoredTable) -> IntArray:
+    """Choose the most outlying of the flagged rows, and an even sample of the others."""
     is_outlier = scored.is_outlier
     flagged, others = np.flatnonzero(is_outlier), np.flatnonzero(~is_outlier)
     farthest = np.argsort(scored.p_values[flagged], kind="stable")[:_MAX_POINTS]
     sampled = others[spread_out(len(others), min(_MAX_POINTS, len(others)))]
-    rows = np.sort(np.concatenate([flagged[farthest], sampled]))
-    places = np.flatnonzero(scored.cells.is_kept)
-    measured = Distances.of_rows(scored.detector, scored.cells.take(rows))
-    return OutlierMap(
-        row=[int(place) + 1 for place in places[rows]],
-        distance=_round(measured.values),
-        is_flagged=[int(flag) for flag in is_outlier[rows]],
-        cut=measured.cut,
-        label=measured.name,
-        n_left_out=len(is_outlier) - len(rows),
-        quantiles=_compute_quantiles(scored.p_values),
-        path=_compute_path(scored, rows) if _has_path(scored) else None,
-        margins=draw_margins(scored),
-    )
+    return np.sort(np.concatenate([flagged[farthest], sampled]))
 
 
 def _has_path(scored: ScoredTable) -> bool:
@@ -142,10 +178,11 @@ def _round(values: FloatArray) -> list[float]:
     return [float(f"{value:.5g}") for value in values]
 
 
-def _compute_quantiles(p_values: FloatArray) -> Quantiles:
-    p_values = np.sort(np.asarray(p_values, dtype=np.float64))
+def _compute_quantiles(p_values: FloatArray, mass: FloatArray) -> Quantiles:
+    order = np.argsort(p_values, kind="stable")
+    p_values, mass = np.asarray(p_values, dtype=np.float64)[order], mass[order]
     n = len(p_values)
-    expected = (np.arange(n) + 0.5) / n
+    expected = (np.cumsum(mass) - mass / 2) / mass.sum()
     # Small p-values take most of the plot.
     shown = np.unique(np.geomspace(1, n, min(n, _MAX_QUANTILES)).astype(int)) - 1
     return Quantiles(
@@ -154,14 +191,17 @@ def _compute_quantiles(p_values: FloatArray) -> Quantiles:
     )
 
 
-def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps | None:
+def _compute_path(
+    scored: ScoredTable, given: Represented, rows: IntArray, *, is_part: bool
+) -> AlphaSteps | None:
     """Compute the path; None if it passes the result by, as it may where there are groups."""
     import warnings
 
     cells, detector = scored.cells, scored.detector
-    n_rows, is_of_sample = len(cells.frame), cells.frame.size > _MAX_PATH_NUMBERS
-    used = rows if is_of_sample else np.arange(n_rows)
-    mass = _count_represented(scored.is_outlier, used)
+    is_of_sample = is_part or cells.frame.size > _MAX_PATH_NUMBERS
+    used = rows if is_of_sample else np.arange(len(cells.frame))
+    mass = _count_represented(scored.is_outlier, given.mass, used)
+    n_rows = float(given.mass.sum())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a path ends when the weights collapse
         path = (
@@ -171,7 +211,7 @@ def _compute_path(scored: ScoredTable, rows: IntArray) -> AlphaSteps | None:
         )
     n_flagged = np.where(path.n_flagged < 0, -1, np.round(path.is_outlier @ mass))
     chosen = int(np.argmin(np.abs(np.log(path.alphas / detector.alpha_))))
-    difference = abs(n_flagged[chosen] - np.count_nonzero(scored.is_outlier))
+    difference = abs(n_flagged[chosen] - given.mass[scored.is_outlier].sum())
     if difference > max(_SAME_SHARE * n_rows, _SAME_ROWS):
         return None
     relative = (path.weights / mass * n_rows)[:, np.searchsorted(used, rows)]
@@ -194,11 +234,11 @@ def follow_training(detector: EOSDetector, frame: pd.DataFrame) -> AlphaPath:
     return follow_path(fit, table, rule, None, tol=detector.tol, max_iter=detector.max_iter)
 
 
-def _count_represented(is_outlier: BoolArray, rows: IntArray) -> FloatArray:
+def _count_represented(is_outlier: BoolArray, mass: FloatArray, rows: IntArray) -> FloatArray:
     """Count the rows that each of some rows represents: all flagged ones, or all others."""
-    mass: FloatArray = np.ones(len(rows))
+    counts: FloatArray = np.ones(len(rows))
     for flag in (True, False):
         is_alike = is_outlier[rows] == flag
-        n_shown, n_all = np.count_nonzero(is_alike), np.count_nonzero(is_outlier == flag)
-        mass[is_alike] = n_all / max(int(n_shown), 1)
-    return mass
+        n_shown = np.count_nonzero(is_alike)
+        counts[is_alike] = mass[is_outlier == flag].sum() / max(int(n_shown), 1)
+    return counts

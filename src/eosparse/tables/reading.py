@@ -175,6 +175,11 @@ def _read_file(source: Source, content: bytes, reading: _Reading) -> TableFile:
         with open_decompressed(content, find_compression_of(content), "standard input") as stream:
             is_json = stream.read(1024).lstrip()[:1] == b"{"
         table = _read_known(content, "standard input", JSON_LINES if is_json else CSV, reading)
+    elif path.is_dir():
+        raise TableError(
+            f"{path} is a folder, and this command reads tables into memory. Name its files: "
+            f"{path}/*.csv."
+        )
     elif not path.is_file():
         raise TableError(f"File not found: {path}.")
     else:

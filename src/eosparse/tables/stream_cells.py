@@ -17,6 +17,8 @@ from eosparse.core import BoolArray, FloatArray
 from eosparse.fitting.table_input import warn_of_empty
 from eosparse.rows import FileRows, FrameReader, Kind
 from eosparse.rows.frame_cells import Cells as CellType
+from eosparse.rows.frames import find_codes
+from eosparse.rows.levels import UNSEEN
 from eosparse.tables.cells import Encoding, Missing, check_any_numbers, note_missing, take_cells
 from eosparse.tables.columns import LARGE_COUNT, PLAIN_NUMBERS, Column, Role
 from eosparse.tables.reading import TableError
@@ -106,13 +108,24 @@ class StreamedCells:
     n_present: int = 0
 
     @classmethod
-    def learn(cls, survey: Survey, columns: Sequence[Column]) -> StreamedCells:
-        """Learn from a first pass how the columns that are used are read."""
+    def learn(
+        cls,
+        survey: Survey,
+        columns: Sequence[Column],
+        encoding: Encoding | None = None,
+        levels: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> StreamedCells:
+        """Learn from a first pass how the columns that are used are read.
+
+        Dates and levels are read as in the table that a model was fitted to, if they are given.
+        """
         used = tuple(column for column in columns if column.role.is_used)
         check_any_numbers(columns, Role.NUMBER, Role.DATE)
         dialect = survey.table.dialect
-        encoding = take_cells(survey.sample, used, missing="keep").encoding
-        levels = {c.name: _list_levels(survey, c.name) for c in used if c.role is Role.CATEGORY}
+        encoding = encoding or take_cells(survey.sample, used, missing="keep").encoding
+        if levels is None:
+            text = (column.name for column in used if column.role is Role.CATEGORY)
+            levels = {name: _list_levels(survey, name) for name in text}
         truths = frozenset(
             c.name for c in used if dialect is not None and survey.sample[c.name].dtype == bool
         )
@@ -124,7 +137,7 @@ class StreamedCells:
                 )
         decimal = "." if dialect is None else dialect.decimal
         is_text = dialect is not None
-        return cls(used, encoding, levels, survey.notations, truths, decimal, is_text)
+        return cls(used, encoding, dict(levels), survey.notations, truths, decimal, is_text)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -202,9 +215,22 @@ class StreamedCells:
         text = as_text(cells)
         if text is None:
             text = pa.array(cells.to_pandas().map(str, na_action="ignore"), pa.string())
-        places = pc.index_in(text, pa.array(self.levels[name], text.type))
-        codes = pc.if_else(text.is_null(), None, pc.fill_null(places, -1))
-        return np.asarray(codes.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        found = text.dictionary_encode()
+        texts = found.dictionary.to_pylist()
+        by_text = find_codes(set(texts), self.levels[name])
+        codes = np.array([*(by_text[text] for text in texts), np.nan])  # the last one for gaps
+        places = pc.fill_null(found.indices, len(texts)).to_numpy(zero_copy_only=False)
+        return np.asarray(codes[places])
+
+    def list_unseen(self, records: RecordBatch, values: FloatArray) -> dict[str, set[str]]:
+        """Return, by column, the texts of a batch that are none of the levels."""
+        found = {}
+        for i, name in enumerate(self.names):
+            rows = np.flatnonzero(values[:, i] == UNSEEN)
+            if name in self.levels and len(rows):
+                frame = self.read_frame(records.take(rows), [name])
+                found[name] = {str(cell) for cell in frame[name].unique()}
+        return found
 
     def _read_others(self, records: RecordBatch, columns: list[Column]) -> FloatArray:
         """Return dates, and numbers that are written in another way, as a table in memory does."""

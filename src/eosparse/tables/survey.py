@@ -11,6 +11,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,15 +25,16 @@ from eosparse.rows.dataset import (
     open_text,
 )
 from eosparse.rows.files import FileRows, open_rows
+from eosparse.rows.formats import JSON_LINES, find_format
+from eosparse.rows.records import TextFile
 from eosparse.rows.unchanged import Ledger
-from eosparse.tables.originals import GAPS, ArrowOriginal
+from eosparse.tables.originals import GAPS, ArrowOriginal, TextType
 from eosparse.tables.reading import TableError, TableFile, make_frame, read_table
 from eosparse.tables.written_numbers import read_written_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyarrow import Array, RecordBatch
-    from pyarrow.dataset import Dataset
+    from pyarrow import Array, RecordBatch, Table
 
     from eosparse.rows.dialect import Dialect, Hints
     from eosparse.rows.number_text import Notation
@@ -60,6 +62,8 @@ class StoredTable:
         Columns that pandas stores its index in.
     ledger, verbatim : Ledger
         How the files were: as they are read for a fit, and with all cells as they are written.
+    dataset : Dataset or None
+        The files, unless they are read as text.
     """
 
     source: str
@@ -68,6 +72,7 @@ class StoredTable:
     index: list[str]
     ledger: Ledger
     verbatim: Ledger
+    dataset: Any = None
 
     @classmethod
     def open(cls, source: str, hints: Hints | None = None) -> StoredTable:
@@ -80,22 +85,35 @@ class StoredTable:
         dataset = open_rows(source, ()).dataset
         check_same_columns(dataset)
         ledger = Ledger.of(list(dataset.files))
-        return cls(source, None, list_columns(dataset), list_index(dataset), ledger, ledger)
+        names, index = list_columns(dataset), list_index(dataset)
+        return cls(source, None, names, index, ledger, ledger, dataset)
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether the files are JSON lines, whose lines can be read as they are."""
+        return self.dialect is None and find_format(min(self.ledger.stamps)) is JSON_LINES
 
     def list_all(self) -> list[str]:
         """Return the columns that a copy of the table has."""
         return [*self.names, *self.index]
 
-    def read(self, numbers: list[str]) -> Dataset:
+    def read_header(self) -> dict[str, str]:
+        """Return, by column, its name as it is written: empty where text has none."""
+        if self.dialect is None:
+            return {}
+        file = TextFile(Path(min(self.ledger.stamps)), self.source, self.dialect)
+        return dict(zip(self.dialect.names, file.read_header(), strict=True))
+
+    def read(self, numbers: list[str]) -> Any:
         """Open the files; of text, some columns as numbers."""
         if self.dialect is None:
-            return open_rows(self.source, ()).dataset
+            return self.dataset
         return open_text(self.source, "hive", self.dialect, numbers, is_verbatim=False)
 
-    def read_verbatim(self) -> Dataset:
+    def read_verbatim(self) -> Any:
         """Open the files; text with all of its cells as they are written."""
         if self.dialect is None:
-            return open_rows(self.source, ()).dataset
+            return self.dataset
         return open_text(self.source, "hive", self.dialect, (), is_verbatim=True)
 
     def list_batches(self) -> Iterator[RecordBatch]:
@@ -106,8 +124,18 @@ class StoredTable:
 
 
 @dataclass
-class _Thinning:
-    """Every k-th row of a table, with a k that doubles whenever there are too many."""
+class Thinning:
+    """Every k-th row of a table, with a k that doubles whenever there are too many.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> thinned = Thinning(4)
+    >>> for start in (0, 5):
+    ...     thinned.add(pa.record_batch({"row": range(start, start + 5)}))
+    >>> thinned.collect()["row"].to_pylist()
+    [0, 4, 8]
+    """
 
     most_rows: int
     step: int = 1
@@ -117,12 +145,19 @@ class _Thinning:
     kept: list[RecordBatch] = field(default_factory=list)
 
     def add(self, records: RecordBatch) -> None:
+        """Keep every k-th of some rows."""
         first = -self.n_seen % self.step
         if first < len(records):
             self._keep(_take(records, np.arange(first, len(records), self.step)))
         self.n_seen += len(records)
         while self._is_full:
             self._halve()
+
+    def collect(self) -> Table:
+        """Return the rows that were kept."""
+        import pyarrow as pa
+
+        return pa.Table.from_batches(self.kept)
 
     def _keep(self, records: RecordBatch) -> None:
         self.kept.append(records)
@@ -134,9 +169,7 @@ class _Thinning:
         return self.n_rows > self.most_rows or is_large
 
     def _halve(self) -> None:
-        import pyarrow as pa
-
-        table = pa.Table.from_batches(self.kept).combine_chunks()
+        table = self.collect().combine_chunks()
         self.step, self.kept, self.n_rows, self.n_bytes = 2 * self.step, [], 0, 0
         for part in table.to_batches():
             self._keep(_take(part, np.arange(0, len(part), 2)))
@@ -278,6 +311,8 @@ class Survey:
         By column of text that was read as numbers: how they are written.
     notes : tuple of str
         What was assumed about the files.
+    text_types : dict of str to TextType
+        Of a text file, what its columns may be stored as; only if it was asked for.
     """
 
     table: StoredTable
@@ -286,6 +321,12 @@ class Survey:
     facts: dict[str, ColumnFacts]
     notations: Mapping[str, Notation]
     notes: tuple[str, ...] = ()
+    text_types: Mapping[str, TextType] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        return self.table.source.rstrip("/").rsplit("/", 1)[-1]
 
     @property
     def is_whole(self) -> bool:
@@ -293,29 +334,41 @@ class Survey:
         return len(self.sample) == self.n_rows
 
 
-def survey_table(source: str, hints: Hints | None = None) -> Survey:
-    """Read a table on disk once; `hints` are what is known about text files."""
+def survey_table(source: str, hints: Hints | None = None, *, needs_types: bool = False) -> Survey:
+    """Read a table on disk once.
+
+    Parameters
+    ----------
+    source : str
+        The folder or file.
+    hints : Hints, optional
+        What is known about text files.
+    needs_types : bool, default=False
+        Whether text will be stored in a format with types.
+    """
     table = StoredTable.open(source, hints)
     if not table.names:
         raise TableError(f"{source} has no columns.")
     most = max(_FEWEST_ROWS, min(_MOST_ROWS, _MOST_CELLS // len(table.names)))
-    thinned, facts = _Thinning(most), {name: ColumnFacts() for name in table.names}
+    thinned, facts = Thinning(most), {name: ColumnFacts() for name in table.names}
     decimal = "." if table.dialect is None else table.dialect.decimal
+    is_typed = needs_types and table.dialect is not None
+    types = {name: TextType() for name in table.names} if is_typed else {}
     for records in table.list_batches():
         thinned.add(records)
+        for name, kind in types.items():
+            kind.add(records.column(name), decimal)
         for name, cells in zip(table.names, records.columns, strict=True):
             facts[name].add(cells, decimal, is_written=table.dialect is not None)
     if not thinned.n_seen:
         raise TableError(f"{source} has column names but no rows.")
-    sample = _build_sample(table, thinned.kept)
-    return Survey(table, thinned.n_seen, sample.frame, facts, sample.notations, sample.notes)
+    sample = _build_sample(table, thinned.collect())
+    return Survey(table, thinned.n_seen, sample.frame, facts, sample.notations, sample.notes, types)
 
 
-def _build_sample(table: StoredTable, kept: list[RecordBatch]) -> TableFile:
+def _build_sample(table: StoredTable, rows: Table) -> TableFile:
     """Return rows as a table in memory holds them: text is read in the same way."""
-    import pyarrow as pa
-
-    rows, name = pa.Table.from_batches(kept), table.source.rstrip("/").rsplit("/", 1)[-1]
+    name = table.source.rstrip("/").rsplit("/", 1)[-1]
     if table.dialect is None:
         typed = make_frame(ArrowOriginal(rows.replace_schema_metadata()))
         frame, notations, notes = read_written_numbers(typed, ".")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eosparse.rows.compression import compression_of_name, open_compressed
 from eosparse.rows.dialect import Dialect
-from eosparse.rows.formats import ARROW, PARQUET, TSV, XLSX, Format, find_format
+from eosparse.rows.formats import ARROW, PARQUET, XLSX, Format, find_format
 from eosparse.rows.number_text import Notation, is_number
 from eosparse.rows.whole_file import check_target, replace_when_complete
 from eosparse.tables.originals import (
@@ -25,14 +24,13 @@ from eosparse.tables.originals import (
     write_value,
 )
 from eosparse.tables.reading import TableError, TableFile
+from eosparse.tables.text_cells import Joiner, neutralise, suit_separator
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
 Changes = Mapping[str, Mapping[int, Any]]
-# A spreadsheet takes text that begins like this for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 @dataclass(frozen=True)
@@ -209,28 +207,37 @@ def _write_lines(copy: Copy, file: BinaryIO, found: Format, path: Path) -> None:
         return
     from eosparse.tables.json_lines import write_json_lines
 
-    write_json_lines(file, copy.names, copy.read_rows())
+    lines = copy.original.read_json()
+    if lines is None:
+        write_json_lines(file, copy.names, copy.read_rows())
+    else:
+        _copy_json(copy, lines, file)
+
+
+def _copy_json(copy: Copy, lines: Iterator[str], file: BinaryIO) -> None:
+    """Write the lines of a JSON file as they are, with the added columns and changed cells."""
+    from eosparse.rows.json_text import write_line
+    from eosparse.tables.json_lines import LineCopy
+
+    names, changed = copy.original.names, copy.find_changes()
+    how = LineCopy(copy.new_names, frozenset(copy.new_names) & frozenset(names))
+    for number, (line, values) in enumerate(zip(lines, copy.read_added(), strict=True)):
+        new = {names[place]: value for place, value in changed.get(number, {}).items()}
+        write_line(file, how.copy(line, values, new))
 
 
 def _choose_dialect(copy: Copy, found: Format, path: Path) -> Dialect:
     """Return the dialect of the original; the separator follows the extension if it tells one."""
-    from dataclasses import replace
-
     source = copy.source
     dialect = copy.original.dialect or Dialect((), decimal=source.decimal)
-    separator = source.separator
-    if found is TSV:
-        separator = "\t"
-    elif separator == " " or (separator == "\t" and ".csv" in path.suffixes):
-        separator = ";" if source.decimal == "," else ","
-    return replace(dialect, separator=separator)
+    return suit_separator(replace(dialect, separator=source.separator), found, path)
 
 
 def _write_text(copy: Copy, file: BinaryIO, dialect: Dialect) -> None:
     stream = io.TextIOWrapper(file, encoding=dialect.encoding, newline="")
-    header, join = copy.original.header, _Joiner(dialect)
+    header, join = copy.original.header, Joiner(dialect)
     names = [*(header[i] for i in copy.kept), *copy.new_names]
-    stream.write(join([_neutralise(name) for name in names] if copy.safe else names))
+    stream.write(join([neutralise(name) for name in names] if copy.safe else names))
     added = _write_added(copy, dialect)
     stream.writelines(
         _copy_lines(copy, join, added)
@@ -239,25 +246,6 @@ def _write_text(copy: Copy, file: BinaryIO, dialect: Dialect) -> None:
     )
     stream.flush()
     stream.detach()
-
-
-class _Joiner:
-    """Joins cells to a line; encloses those that would not be read again as they are."""
-
-    def __init__(self, dialect: Dialect) -> None:
-        self.dialect = dialect
-        special = re.escape(dialect.separator + dialect.quote)
-        self.needs_quotes = re.compile(rf"[{special}\r\n]|^\s|\s$").search
-
-    def __call__(self, cells: Sequence[str]) -> str:
-        dialect, quote = self.dialect, self.dialect.quote
-        texts = [
-            f"{quote}{cell.replace(quote, 2 * quote)}{quote}" if self.needs_quotes(cell) else cell
-            for cell in cells
-        ]
-        if texts == [""]:
-            texts = [2 * quote]  # an empty line is no row
-        return dialect.separator.join(texts) + dialect.line_end
 
 
 def _write_added(copy: Copy, dialect: Dialect) -> Iterator[list[str]]:
@@ -285,7 +273,7 @@ def _is_alike(copy: Copy, dialect: Dialect) -> bool:
     )
 
 
-def _copy_lines(copy: Copy, join: _Joiner, added: Iterator[list[str]]) -> Iterator[str]:
+def _copy_lines(copy: Copy, join: Joiner, added: Iterator[list[str]]) -> Iterator[str]:
     """Yield the rows of a text file as they are written, but for those with changes."""
     original, changed = copy.original, copy.find_changes()
     assert isinstance(original, TextOriginal)
@@ -307,23 +295,11 @@ def _write_cells(copy: Copy, added: Iterable[list[str]]) -> Iterator[list[str]]:
         if number in changed:
             cells = _replace_cells(copy, cells, changed[number])
         row = [*(cells[i] for i in kept), *values]
-        yield [_neutralise(cell) for cell in row] if copy.safe else row
+        yield [neutralise(cell) for cell in row] if copy.safe else row
 
 
 def _replace_cells(copy: Copy, cells: Sequence[str], new: Mapping[int, Any]) -> list[str]:
     return [copy.write(new[i], i) if i in new else cell for i, cell in enumerate(cells)]
-
-
-def _neutralise(cell: str) -> str:
-    """Return text that no spreadsheet takes for a formula; numbers stay as they are.
-
-    Examples
-    --------
-    >>> _neutralise("=1+1"), _neutralise("-1.5"), _neutralise("+4912345"), _neutralise("a")
-    ("'=1+1", '-1.5', '+4912345', 'a')
-    """
-    is_formula = cell.lstrip(" ").startswith(_FORMULA) and not is_number(cell)
-    return f"'{cell}" if is_formula else cell
 
 
 def _write_arrow(copy: Copy, path: Path, found: Format) -> None:
