@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from eosparse.core import CollapseError, FloatArray, MaskingWarning, Status, warn_caller
-from eosparse.fitting.doubts import doubt_exact_fit, doubt_law, is_exact_fit
+from eosparse.fitting.doubts import doubt_exact_fit, doubt_law, doubt_writing, is_exact_fit
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.notices import warn_of_unclear_rows
@@ -44,13 +44,14 @@ from eosparse.fitting.row_groups import (
 )
 from eosparse.fitting.rungs import Preparation, Prepared, check_law, sample_once
 from eosparse.inference import Combinations, Group, Promise, TailCheck, find_combinations
-from eosparse.models import Fit, TableModel
+from eosparse.models import Fit, Surprise, TableModel
 from eosparse.rows import (
     ColumnKind,
     Kind,
     Sample,
     Table,
     find_ranges,
+    find_rare_writing,
     fit_threads,
     recognise_kinds,
 )
@@ -314,13 +315,33 @@ class Ladder:
         promise = doubt_flags(decide(rung, check, groups), check)
         held = self.sample.values[~judge.is_outlier(fitted)]
         promise = doubt_law(promise, fit, groups, self.sample, held, self.columns)
-        return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
+        found = Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
+        return self._add_surprise(found, fitted)
+
+    def _add_surprise(self, found: Climb, fitted: FloatArray) -> Climb:
+        """Return a fit that also judges how numbers are written, given distances without that.
+
+        The law is checked, and groups are found, by the distances alone.
+        """
+        judge, sample = found.judge, self.sample
+        kinds = (Kind.NUMBER, Kind.HEAP)
+        places = tuple(i for i, column in enumerate(self.columns) if column.kind in kinds)
+        is_usual = judge.training_p_values(fitted) > 0.5
+        writing = find_rare_writing(sample.values, sample.mass, is_usual, places)
+        if writing is None:
+            return found
+        fit = replace(found.fit, surprise=Surprise(writing, judge.law, judge.pull))
+        judge, distances = self._judge(fit)
+        flagged = judge.is_outlier(fit.measure(sample.values))
+        n_more = int(np.count_nonzero(flagged & ~found.judge.is_outlier(fitted)))
+        promise = doubt_writing(found.promise, n_more)
+        return replace(found, fit=fit, judge=judge, distances=distances, promise=promise)
 
     def _judge(self, fit: Fit[Any]) -> tuple[Judge, Table]:
         """Find law and cut-off of a fit to all rows, and the distance of each."""
         distances = self.table.map(fit.measure)
         judge = find_judge(fit, distances, self.rule)
-        if fit.combinations is not None or fit.ranges is not None or self.table.has_gaps:
+        if fit.has_own_rules or self.table.has_gaps:
             judge = judge.spread_weight(distances)
         if self.rule.kind == "fdr":
             warn_of_unclear_rows(judge, self.rule.value)
