@@ -32,6 +32,7 @@ from eosparse.fitting.reasons import (
     NOT_FOUND,
     decide,
     doubt_flags,
+    flags_groups,
     flags_tail,
     give_reason,
     has_known_tail,
@@ -229,18 +230,15 @@ class Ladder:
         """
         check = found.check
         share = check.far / check.total
-        if is_exact_fit(found.fit):  # which rows are off the relation is no question
-            return False
         if found.rung == "margins" and share > _MOST_BEYOND:
             return True
-        if share <= LARGE_SHARE:
+        # Which rows are off an exact relation is no question.
+        if share <= LARGE_SHARE or is_exact_fit(found.fit):
             return False
         few = not self._is_wide and not has_known_tail(check)
         if few and flags_tail(check, found.groups):
             return True
-        return not found.promise and (
-            self._is_wide or not any(group.is_outlier for group in found.groups)
-        )
+        return not found.promise and (self._is_wide or not flags_groups(check, found.groups))
 
     def fit(self, model: TableModel[Any, Any], is_scaled: bool) -> Climb:
         """Fit a model that was asked for, to all columns as numbers."""

@@ -11,6 +11,8 @@ LARGE_SHARE = 0.05
 _TAIL, _TAIL_OF_GROUP = 0.25, 0.5
 # Of the rows that are flagged, those in groups, if the groups are all that is wrong.
 _NEARLY_ALL = 0.95
+# Of the rows that are flagged, those in groups, if groups are why so many are.
+_MOST = 0.75
 # Flagged rows just beyond the others, of which fewer are no reason to look for a tail.
 _FEW_NEAR = 1.0
 # Of the rows, those that are flagged and lie just beyond, if few rows tell the law.
@@ -45,12 +47,21 @@ def doubt_flags(promise: Promise, check: TailCheck) -> Promise:
 
 def flags_tail(check: TailCheck, groups: tuple[Group, ...]) -> bool:
     """Whether rows that are flagged lie just beyond the others: no gross errors, and no group."""
-    in_groups = check.total * sum(group.share for group in groups if group.is_outlier)
+    in_groups = _count_in_groups(check, groups)
     if in_groups > _NEARLY_ALL * check.flagged:
         return False
     if in_groups > check.flagged / 2:
         return check.near > _TAIL_OF_GROUP * check.flagged
     return check.near > min(_TAIL * check.flagged, LARGE_SHARE * check.total)
+
+
+def flags_groups(check: TailCheck, groups: tuple[Group, ...]) -> bool:
+    """Whether most rows that are flagged are in groups."""
+    return _count_in_groups(check, groups) >= _MOST * check.flagged
+
+
+def _count_in_groups(check: TailCheck, groups: tuple[Group, ...]) -> float:
+    return check.total * sum(group.share for group in groups if group.is_outlier)
 
 
 NAMES = {

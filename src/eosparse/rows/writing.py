@@ -28,9 +28,10 @@ _RARE = 0.03
 _ROUNDING = 1e-7
 # So many rows show whether a column has decimals without end.
 _FIRST_ROWS = 64
-# Usual numbers up to a size, for each that is written otherwise. Where a column has a tail below
-# zero it is less than two half-way down; at a bound of zero, hundreds.
+# Usual numbers for each that is written otherwise, up to the same size, or half of it. Where a
+# column has a tail below zero there are one or two; at a bound of zero, hundreds.
 _USUAL_EACH = {"decimals": 1.0, "sign": 20.0}
+_PART_OF_SIZE = {"decimals": 1.0, "sign": 0.5}
 
 MOST_DECIMALS = 4
 """Numbers with more decimals are as good as continuous."""
@@ -171,8 +172,9 @@ def _has_more_decimals(column: FloatArray, decimals: int) -> BoolArray:
 def _has_own_size(column: FloatArray, mass: FloatArray, rows: BoolArray, name: str) -> bool:
     """Whether numbers of the same size and less are mostly written so too."""
     size = np.abs(column)
-    is_small = size <= np.median(size[rows])
-    usual, others = mass[is_small & ~rows].sum(), mass[is_small & rows].sum()
+    middle = np.median(size[rows])
+    usual = mass[~rows & (size <= _PART_OF_SIZE[name] * middle)].sum()
+    others = mass[rows & (size <= middle)].sum()
     return bool(usual < _USUAL_EACH[name] * others)
 
 
