@@ -28,9 +28,11 @@ from eosparse.fitting.notices import warn_of_unclear_rows
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.reasons import (
     LARGE_SHARE,
+    MOST_BEYOND,
     NAMES,
     NOT_FOUND,
     decide,
+    doubt_bends,
     doubt_flags,
     flags_groups,
     flags_tail,
@@ -85,8 +87,6 @@ _MAJORITY = 0.53
 _COMBINATION_LEVEL = 0.01
 # Expectation-maximisation creeps where groups touch.
 _TOL_OF_GROUPS = 1e-11
-# Of the rows, those beyond bent margins.
-_MOST_BEYOND = 0.25
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,7 @@ class Ladder:
     def climb(self, rungs: tuple[str, ...] = RUNGS) -> Climb:
         """Return the first rung whose law the rows follow, or the last."""
         failed: list[str] = []
+        plain: TailCheck | None = None
         if self._is_wide and len(rungs) > 1:
             rungs = (rungs[0], rungs[-1])
         for rung in rungs:
@@ -158,6 +159,10 @@ class Ladder:
                 found = self._try(rung, failed, is_last=is_last)
             if found is None:
                 continue
+            if rung == "gaussian":
+                plain = found.check
+            elif rung == "margins" and plain is not None:
+                found = replace(found, promise=doubt_bends(found.promise, found.check, plain))
             if found.fit.result.status is not Status.CONVERGED:  # no evidence against the rung
                 found = replace(found, promise=Promise(False, "the alternation ended early"))
             elif not (is_last or self._accepts(found) or self._is_masked_wide(caught)):
@@ -230,7 +235,7 @@ class Ladder:
         """
         check = found.check
         share = check.far / check.total
-        if found.rung == "margins" and share > _MOST_BEYOND:
+        if found.rung == "margins" and share > MOST_BEYOND:
             return True
         # Which rows are off an exact relation is no question.
         if share <= LARGE_SHARE or is_exact_fit(found.fit):

@@ -7,6 +7,10 @@ from eosparse.inference import Group, Promise, TailCheck
 
 # Groups that hold a larger share together are no mere mistakes.
 LARGE_SHARE = 0.05
+# Of the rows, those beyond bent margins, or beyond one Gaussian before columns are bent.
+MOST_BEYOND = 0.25
+# The excess of a tail that is allowed if bends explain so many rows.
+_CLOSE = 0.5
 # Of the rows that are flagged, so many just beyond the others are a tail; of a group, so many.
 _TAIL, _TAIL_OF_GROUP = 0.25, 0.5
 # Of the rows that are flagged, those in groups, if the groups are all that is wrong.
@@ -43,6 +47,17 @@ def doubt_flags(promise: Promise, check: TailCheck) -> Promise:
         False,
         f"{check.near:.0f} of the flagged rows lie just beyond the others, and may be a tail",
     )
+
+
+def doubt_bends(promise: Promise, bent: TailCheck, plain: TailCheck) -> Promise:
+    """Return no promise if bends explain many rows that may be outliers beside one Gaussian.
+
+    Scattered outliers on one side of the others look like a skewed column, but not closely.
+    """
+    share = plain.flagged / plain.total
+    if not promise or share <= MOST_BEYOND or bent.excess <= _CLOSE:
+        return promise
+    return Promise(False, f"{share:.0%} of the rows may be outliers, or skewed columns")
 
 
 def flags_tail(check: TailCheck, groups: tuple[Group, ...]) -> bool:

@@ -20,14 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eosparse.core import BoolArray, FloatArray
+from eosparse.core import BoolArray, FloatArray, weighted_quantiles
 
 # A way of writing is rare in a column up to this share of its rows.
 _RARE = 0.03
 # Relative error of a number that is mere rounding, in single precision.
 _ROUNDING = 1e-7
-# So many rows show whether a column has decimals without end.
-_FIRST_ROWS = 64
 # Usual numbers for each that is written otherwise, up to the same size, or half of it. Where a
 # column has a tail below zero there are one or two; at a bound of zero, hundreds.
 _USUAL_EACH = {"decimals": 1.0, "sign": 20.0}
@@ -154,25 +152,26 @@ def _list_rare(column: FloatArray, mass: FloatArray, place: int) -> Iterator[_Ra
 
 def _count_decimals(column: FloatArray, mass: FloatArray, n_known: float) -> int | None:
     """Return the decimals that nearly all numbers have at most; None if they have many."""
-    first = column[:_FIRST_ROWS]
-    if 2 * np.count_nonzero(_has_more_decimals(first, MOST_DECIMALS)) > len(first):
+
+    def is_enough(decimals: int) -> bool:
+        return bool(mass[_has_more_decimals(column, decimals)].sum() <= _RARE * n_known)
+
+    if not is_enough(MOST_DECIMALS):  # most columns of measurements end here
         return None
-    for decimals in range(MOST_DECIMALS + 1):
-        if mass[_has_more_decimals(column, decimals)].sum() <= _RARE * n_known:
-            return decimals
-    return None
+    return next(filter(is_enough, range(MOST_DECIMALS + 1)))
 
 
 def _has_more_decimals(column: FloatArray, decimals: int) -> BoolArray:
     """Return which numbers have more decimals; gaps have none."""
-    rest = np.abs(np.round(column, decimals) - column)
-    return np.asarray(rest > _ROUNDING * np.abs(column))
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no decimals
+        scaled = column * 10.0**decimals
+        return np.asarray(np.abs(np.rint(scaled) - scaled) > _ROUNDING * np.abs(scaled))
 
 
 def _has_own_size(column: FloatArray, mass: FloatArray, rows: BoolArray, name: str) -> bool:
     """Whether numbers of the same size and less are mostly written so too."""
     size = np.abs(column)
-    middle = np.median(size[rows])
+    middle = weighted_quantiles(size[rows], mass[rows], (0.5,))[0]
     usual = mass[~rows & (size <= _PART_OF_SIZE[name] * middle)].sum()
     others = mass[rows & (size <= middle)].sum()
     return bool(usual < _USUAL_EACH[name] * others)
