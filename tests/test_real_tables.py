@@ -114,6 +114,18 @@ def test_each_mistake_does_what_it_is_called():
         assert 1 <= beyond.max() <= 6
 
 
+def test_rounded_mistakes_have_the_decimals_of_their_column():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(20, 60, 400), "share": rng.random(400).round(2)})
+    exact, rounded = (
+        spoil(frame, 0.5, np.random.default_rng(1), is_rounded=r).frame.to_numpy()
+        for r in (False, True)
+    )
+    assert (exact[:, 0] % 1 != 0).any()
+    assert (rounded[:, 0] % 1 == 0).all()
+    np.testing.assert_array_equal(rounded[:, 1].round(2), rounded[:, 1])
+
+
 def test_peers_get_standardised_numbers_without_gaps_or_counters():
     frame = make_frame()
     assert list_spoilable(frame) == ["a", "b", "c"]
@@ -154,8 +166,8 @@ def test_a_verdict_reads_promise_and_rung(is_kept, monkeypatch):
 def test_a_table_that_is_refused_is_judged_by_its_numbers(monkeypatch):
     class Refusing(verdict.EOSDetector):
         def fit(self, X):
-            if isinstance(X, pd.DataFrame):
-                raise ValueError("only arrays")
+            if X.shape[1] != 4:
+                raise ValueError("four columns only")
             return super().fit(X)
 
     monkeypatch.setattr(verdict, "EOSDetector", Refusing)
@@ -164,5 +176,5 @@ def test_a_table_that_is_refused_is_judged_by_its_numbers(monkeypatch):
     read = verdict.judge_frame(frame)
     assert read.given == verdict.NUMBERS
     assert read.flagged[5]
-    with pytest.raises(ValueError, match="only arrays"):
+    with pytest.raises(ValueError, match="four columns only"):
         verdict.judge_frame(frame[["b", "c"]])

@@ -114,7 +114,9 @@ class Ranges:
 Mistake = Callable[[FloatArray], FloatArray]
 
 
-def spoil(frame: pd.DataFrame, share: float, rng: np.random.Generator) -> Spoilt:
+def spoil(
+    frame: pd.DataFrame, share: float, rng: np.random.Generator, *, is_rounded: bool = False
+) -> Spoilt:
     """Plant mistakes in a share of the rows, each in one way of its own.
 
     Parameters
@@ -125,8 +127,11 @@ def spoil(frame: pd.DataFrame, share: float, rng: np.random.Generator) -> Spoilt
         Of wrong rows, at least one.
     rng : Generator
         Decides everything.
+    is_rounded : bool, default=False
+        Whether mistakes have no more decimals than the other values of their column.
     """
     names, values, ranges = _take_spoilable(frame)
+    decimals = [_count_decimals(column) for column in values.T] if is_rounded else []
     kind = np.full(len(frame), "", dtype=object)
     for row in rng.choice(len(frame), max(1, round(share * len(frame))), replace=False):
         cells = values[[row]]
@@ -134,6 +139,8 @@ def spoil(frame: pd.DataFrame, share: float, rng: np.random.Generator) -> Spoilt
         for _ in range(_MOST_DRAWS if len(present) else 0):
             name, make = _draw_mistake(rng, ranges, present)
             changed = make(cells)
+            for i, places in enumerate(decimals):
+                changed[0, i] = np.round(changed[0, i], places)
             if _differs(changed, cells)[0]:
                 values[row], kind[row] = changed[0], name
                 break
@@ -168,6 +175,12 @@ def _take_spoilable(frame: pd.DataFrame) -> tuple[list[str], FloatArray, Ranges]
     values = frame[names].to_numpy(dtype=np.float64, copy=True)
     low, high = np.nanquantile(values, (0.05, 0.95), axis=0)
     return names, values, Ranges(low, high)
+
+
+def _count_decimals(column: FloatArray) -> int:
+    """Return how many decimals the values of a column have at most, up to fifteen."""
+    known = column[~np.isnan(column)]
+    return next((k for k in range(15) if (np.round(known, k) == known).all()), 15)
 
 
 def _differs(changed: FloatArray, cells: FloatArray) -> BoolArray:

@@ -1,7 +1,7 @@
 """What our detector says about a table, in the same words for all figures.
 
-`EOSDetector` is fitted to the table as it is. Where it refuses text or gaps, it gets the columns of
-numbers with medians for gaps, as peers do, and the verdict says so.
+`EOSDetector` is fitted to the table as it is. Where it refuses text, it gets the columns of
+numbers, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.real_tables.spoil import as_numbers
+from benchmarks.real_tables.spoil import list_numbers
 from eosparse import EOSDetector
 from eosparse.core import BoolArray, FloatArray
 
@@ -55,13 +55,10 @@ def judge_frame(frame: pd.DataFrame, **options: Any) -> Verdict:
     try:
         return judge_table(frame, given=TABLE, **options)
     except (TypeError, ValueError):
-        if not _has_more_than_numbers(frame):
+        numbers = frame[list_numbers(frame)]
+        if numbers.shape[1] == frame.shape[1]:
             raise
-        return judge_table(as_numbers(frame), **options)
-
-
-def _has_more_than_numbers(frame: pd.DataFrame) -> bool:
-    return frame.isna().any(axis=None) or frame.select_dtypes("number").shape[1] < frame.shape[1]
+        return judge_table(numbers, **options)
 
 
 def judge_table(X: FloatArray | pd.DataFrame, *, given: str = NUMBERS, **options: Any) -> Verdict:

@@ -51,7 +51,7 @@ def test_detect_prints_rows_reasons_and_columns_that_are_not_used(people):
     assert "weight_kg=700" in found.stdout
     assert "P00077" in found.stdout
     assert "comment (free text" in found.stdout
-    assert "within categories: sex" in found.stdout
+    assert "Categories that tell nothing of the numbers: sex" in found.stdout
 
 
 def test_json_is_json_and_complete(people):

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from eosparse import CollapseError, DegenerateDataWarning, EOSDetector
 from eosparse.fitting.ladder import RUNGS, find_rungs
-from eosparse.fitting.reasons import doubt_flags, has_known_tail
+from eosparse.fitting.reasons import doubt_bends, doubt_flags, has_known_tail
 from eosparse.inference import Promise, TailCheck
 
 pytestmark = pytest.mark.filterwarnings("ignore::eosparse.MaskingWarning")
@@ -492,3 +492,15 @@ def test_the_tail_of_one_skewed_column_among_others_is_no_outlier(seed):
     detector = EOSDetector().fit(table)
     assert detector.rung_ == "margins"
     assert detector.is_outlier_.sum() <= 2
+
+
+@pytest.mark.parametrize(
+    ("excess", "share", "holds"), [(600, 0.4, False), (600, 0.1, True), (500, 0.4, True)]
+)
+def test_bends_that_explain_many_rows_must_follow_their_law_closely(excess, share, holds):
+    bent = TailCheck(body=2000.0, tail=float(excess), far=0.0, logs=float(excess), middle=500.0)
+    plain = TailCheck(
+        body=2000.0, tail=500.0, far=1000.0, logs=500.0, middle=500.0, flagged=3500.0 * share
+    )
+    assert bent.passes
+    assert bool(doubt_bends(Promise(True, "it fits"), bent, plain)) == holds

@@ -14,6 +14,7 @@ from eosparse.report.text import (
     format_rows,
 )
 from eosparse.tables import Column, Role
+from eosparse.tables.columns import NO_EFFECT
 from eosparse.tables.reasons import Reason, format_reasons
 from eosparse.tables.summary import (
     ConfusedPair,
@@ -170,6 +171,13 @@ def test_kinds_of_columns_are_told():
         "Dates in days: born (dates).",
         "Of few values: rating (levels: 5 different values).",
     ]
+
+
+def test_categories_are_not_compared_within_if_numbers_differ_by_chance():
+    sex = Column("sex", Role.CATEGORY, "2 categories", kind="category", kind_why=NO_EFFECT)
+    said = format_details(replace(DETECTION, columns=(sex,)))
+    assert said[-1] == "Categories that tell nothing of the numbers: sex (2 categories)."
+    assert not any("Compared within" in line for line in said)
 
 
 def test_details_name_the_columns():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosparse.rows import LevelEffects, learn_effects
+from eosparse.rows import LevelEffects, learn_effects, learn_view, recognise_kinds
 from eosparse.rows.levels import UNSEEN
 
 
@@ -141,3 +141,11 @@ def test_an_unknown_level_explains_what_some_level_may(code):
 def test_a_rare_level_has_no_effect():
     effects = LevelEffects((np.array([0.0]),), (np.array([[-2.0]]),))
     assert effects.subtract(np.array([[5.0]]), np.array([[7.0]])).tolist() == [[5.0]]
+
+
+def test_no_number_is_taken_for_an_unknown_level():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    X[:, 0] = np.resize([0.0, 1.0, 2.0, -0.5], 300)
+    X[:, 1] += 3 * X[:, 0]
+    columns = recognise_kinds(X, np.ones(300), ["code", "size"])
+    assert np.isfinite(learn_view(X, np.ones(300), columns)(X)).all()

@@ -46,6 +46,15 @@ def doubt_exact_fit(promise: Promise, fit: Fit[Any]) -> Promise:
     return Promise(False, "most rows satisfy an exact relation, and the others follow no law")
 
 
+def doubt_writing(promise: Promise, n_rows: int) -> Promise:
+    """Return no promise if some rows are flagged only for how their numbers are written."""
+    if not promise or n_rows == 0:
+        return promise
+    rows = "1 row is" if n_rows == 1 else f"{n_rows:,} rows are"
+    why = f"{rows} flagged for rare decimals or signs, and no law tells how rare those are"
+    return Promise(False, why)
+
+
 def is_exact_fit(fit: Fit[Any]) -> bool:
     """Whether most rows satisfy an exact relation, and others do not."""
     return bool(getattr(fit.model, "is_exact_fit", False))

@@ -21,17 +21,20 @@ from typing import Any
 import numpy as np
 
 from eosparse.core import CollapseError, FloatArray, MaskingWarning, Status, warn_caller
-from eosparse.fitting.doubts import doubt_exact_fit, doubt_law, is_exact_fit
+from eosparse.fitting.doubts import doubt_exact_fit, doubt_law, doubt_writing, is_exact_fit
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.notices import warn_of_unclear_rows
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.reasons import (
     LARGE_SHARE,
+    MOST_BEYOND,
     NAMES,
     NOT_FOUND,
     decide,
+    doubt_bends,
     doubt_flags,
+    flags_groups,
     flags_tail,
     give_reason,
     has_known_tail,
@@ -44,13 +47,14 @@ from eosparse.fitting.row_groups import (
 )
 from eosparse.fitting.rungs import Preparation, Prepared, check_law, sample_once
 from eosparse.inference import Combinations, Group, Promise, TailCheck, find_combinations
-from eosparse.models import Fit, TableModel
+from eosparse.models import Fit, Surprise, TableModel
 from eosparse.rows import (
     ColumnKind,
     Kind,
     Sample,
     Table,
     find_ranges,
+    find_rare_writing,
     fit_threads,
     recognise_kinds,
 )
@@ -83,8 +87,6 @@ _MAJORITY = 0.53
 _COMBINATION_LEVEL = 0.01
 # Expectation-maximisation creeps where groups touch.
 _TOL_OF_GROUPS = 1e-11
-# Of the rows, those beyond bent margins.
-_MOST_BEYOND = 0.25
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,7 @@ class Ladder:
     def climb(self, rungs: tuple[str, ...] = RUNGS) -> Climb:
         """Return the first rung whose law the rows follow, or the last."""
         failed: list[str] = []
+        plain: TailCheck | None = None
         if self._is_wide and len(rungs) > 1:
             rungs = (rungs[0], rungs[-1])
         for rung in rungs:
@@ -156,6 +159,10 @@ class Ladder:
                 found = self._try(rung, failed, is_last=is_last)
             if found is None:
                 continue
+            if rung == "gaussian":
+                plain = found.check
+            elif rung == "margins" and plain is not None:
+                found = replace(found, promise=doubt_bends(found.promise, found.check, plain))
             if found.fit.result.status is not Status.CONVERGED:  # no evidence against the rung
                 found = replace(found, promise=Promise(False, "the alternation ended early"))
             elif not (is_last or self._accepts(found) or self._is_masked_wide(caught)):
@@ -228,18 +235,15 @@ class Ladder:
         """
         check = found.check
         share = check.far / check.total
-        if is_exact_fit(found.fit):  # which rows are off the relation is no question
-            return False
-        if found.rung == "margins" and share > _MOST_BEYOND:
+        if found.rung == "margins" and share > MOST_BEYOND:
             return True
-        if share <= LARGE_SHARE:
+        # Which rows are off an exact relation is no question.
+        if share <= LARGE_SHARE or is_exact_fit(found.fit):
             return False
         few = not self._is_wide and not has_known_tail(check)
         if few and flags_tail(check, found.groups):
             return True
-        return not found.promise and (
-            self._is_wide or not any(group.is_outlier for group in found.groups)
-        )
+        return not found.promise and (self._is_wide or not flags_groups(check, found.groups))
 
     def fit(self, model: TableModel[Any, Any], is_scaled: bool) -> Climb:
         """Fit a model that was asked for, to all columns as numbers."""
@@ -314,13 +318,33 @@ class Ladder:
         promise = doubt_flags(decide(rung, check, groups), check)
         held = self.sample.values[~judge.is_outlier(fitted)]
         promise = doubt_law(promise, fit, groups, self.sample, held, self.columns)
-        return Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
+        found = Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
+        return self._add_surprise(found, fitted)
+
+    def _add_surprise(self, found: Climb, fitted: FloatArray) -> Climb:
+        """Return a fit that also judges how numbers are written, given distances without that.
+
+        The law is checked, and groups are found, by the distances alone.
+        """
+        judge, sample = found.judge, self.sample
+        kinds = (Kind.NUMBER, Kind.HEAP)
+        places = tuple(i for i, column in enumerate(self.columns) if column.kind in kinds)
+        is_usual = judge.training_p_values(fitted) > 0.5
+        writing = find_rare_writing(sample.values, sample.mass, is_usual, places)
+        if writing is None:
+            return found
+        fit = replace(found.fit, surprise=Surprise(writing, judge.law, judge.pull))
+        judge, distances = self._judge(fit)
+        flagged = judge.is_outlier(fit.measure(sample.values))
+        n_more = int(np.count_nonzero(flagged & ~found.judge.is_outlier(fitted)))
+        promise = doubt_writing(found.promise, n_more)
+        return replace(found, fit=fit, judge=judge, distances=distances, promise=promise)
 
     def _judge(self, fit: Fit[Any]) -> tuple[Judge, Table]:
         """Find law and cut-off of a fit to all rows, and the distance of each."""
         distances = self.table.map(fit.measure)
         judge = find_judge(fit, distances, self.rule)
-        if fit.combinations is not None or fit.ranges is not None or self.table.has_gaps:
+        if fit.has_own_rules or self.table.has_gaps:
             judge = judge.spread_weight(distances)
         if self.rule.kind == "fdr":
             warn_of_unclear_rows(judge, self.rule.value)

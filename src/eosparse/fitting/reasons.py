@@ -7,10 +7,16 @@ from eosparse.inference import Group, Promise, TailCheck
 
 # Groups that hold a larger share together are no mere mistakes.
 LARGE_SHARE = 0.05
+# Of the rows, those beyond bent margins, or beyond one Gaussian before columns are bent.
+MOST_BEYOND = 0.25
+# The excess of a tail that is allowed if bends explain so many rows.
+_CLOSE = 0.5
 # Of the rows that are flagged, so many just beyond the others are a tail; of a group, so many.
 _TAIL, _TAIL_OF_GROUP = 0.25, 0.5
 # Of the rows that are flagged, those in groups, if the groups are all that is wrong.
 _NEARLY_ALL = 0.95
+# Of the rows that are flagged, those in groups, if groups are why so many are.
+_MOST = 0.75
 # Flagged rows just beyond the others, of which fewer are no reason to look for a tail.
 _FEW_NEAR = 1.0
 # Of the rows, those that are flagged and lie just beyond, if few rows tell the law.
@@ -43,14 +49,34 @@ def doubt_flags(promise: Promise, check: TailCheck) -> Promise:
     )
 
 
+def doubt_bends(promise: Promise, bent: TailCheck, plain: TailCheck) -> Promise:
+    """Return no promise if bends explain many rows that may be outliers beside one Gaussian.
+
+    Scattered outliers on one side of the others look like a skewed column, but not closely.
+    """
+    share = plain.flagged / plain.total
+    if not promise or share <= MOST_BEYOND or bent.excess <= _CLOSE:
+        return promise
+    return Promise(False, f"{share:.0%} of the rows may be outliers, or skewed columns")
+
+
 def flags_tail(check: TailCheck, groups: tuple[Group, ...]) -> bool:
     """Whether rows that are flagged lie just beyond the others: no gross errors, and no group."""
-    in_groups = check.total * sum(group.share for group in groups if group.is_outlier)
+    in_groups = _count_in_groups(check, groups)
     if in_groups > _NEARLY_ALL * check.flagged:
         return False
     if in_groups > check.flagged / 2:
         return check.near > _TAIL_OF_GROUP * check.flagged
     return check.near > min(_TAIL * check.flagged, LARGE_SHARE * check.total)
+
+
+def flags_groups(check: TailCheck, groups: tuple[Group, ...]) -> bool:
+    """Whether most rows that are flagged are in groups."""
+    return _count_in_groups(check, groups) >= _MOST * check.flagged
+
+
+def _count_in_groups(check: TailCheck, groups: tuple[Group, ...]) -> float:
+    return check.total * sum(group.share for group in groups if group.is_outlier)
 
 
 NAMES = {

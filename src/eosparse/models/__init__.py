@@ -18,7 +18,7 @@ from eosparse.models.efficiency import (
     largest_stable_coupling,
     largest_uncaptured_coupling,
 )
-from eosparse.models.fit import Fit
+from eosparse.models.fit import Fit, Surprise
 from eosparse.models.gaps import has_gaps
 from eosparse.models.gaussian import GaussianModel
 from eosparse.models.groups import shows_groups
@@ -69,6 +69,7 @@ __all__ = [
     "SPAModel",
     "SingularFitError",
     "SubspaceModel",
+    "Surprise",
     "TableModel",
     "bisect_rows",
     "choose_cells",

@@ -9,12 +9,50 @@ import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, Result
 from eosparse.core.model import Theta
-from eosparse.inference import Combinations
+from eosparse.inference import Combinations, Law, Pull
 from eosparse.models.base import TableModel
-from eosparse.rows import ColumnRanges, Coordinates, TableView
+from eosparse.rows import ColumnRanges, Coordinates, RareWriting, TableView
 
 IMPOSSIBLE = 1e150
 """About the distance of a row with values, or a combination of levels, that do not occur."""
+
+# Rows with smaller p-values are outliers whatever else is known of them.
+_LEAST_P = 1e-200
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """What the way in which numbers are written adds to the distance of a row.
+
+    The p-value of a row by its distance is multiplied with the share of good rows that are written
+    so rarely, and the row has the distance with that p-value.
+
+    Attributes
+    ----------
+    writing : RareWriting
+        Which numbers are written otherwise than nearly all.
+    law : Law
+        The law of the distances without surprise.
+    pull : Pull
+        How these relate to the fit without the row.
+    """
+
+    writing: RareWriting
+    law: Law
+    pull: Pull
+
+    def add(self, distances: FloatArray, values: FloatArray) -> FloatArray:
+        """Return the distances of rows with their surprise."""
+        surprise = self.writing.surprise(values)
+        rows = np.flatnonzero(surprise > 0)
+        p = self.law.p_values(self.pull.leave_out(distances[rows]))
+        rows, p = rows[p > _LEAST_P], p[p > _LEAST_P]
+        if not len(rows):
+            return distances
+        added = distances.copy()
+        farther = self.pull.take_in(self.law.distance_at(p * np.exp(-surprise[rows])))
+        added[rows] = np.maximum(farther, distances[rows])
+        return added
 
 
 @dataclass(frozen=True)
@@ -41,6 +79,8 @@ class Fit(Generic[Theta]):
         The columns of these levels.
     ranges : ColumnRanges or None
         Ranges of columns: rows with a value beyond a wide gap are outliers in any case.
+    surprise : Surprise or None
+        What numbers add that are written otherwise than nearly all of their column.
     """
 
     model: TableModel[Theta, Any]
@@ -52,6 +92,12 @@ class Fit(Generic[Theta]):
     combinations: Combinations | None = None
     levels: tuple[int, ...] = ()
     ranges: ColumnRanges | None = None
+    surprise: Surprise | None = None
+
+    @property
+    def has_own_rules(self) -> bool:
+        """Whether some rows are farther away than the error model says."""
+        return any(rule is not None for rule in (self.combinations, self.ranges, self.surprise))
 
     def measure(self, values: FloatArray) -> FloatArray:
         """Return the distance of each row from the fit."""
@@ -59,6 +105,8 @@ class Fit(Generic[Theta]):
         distances = self.model.distances(view(values), self.result.theta)
         if self.rounding > -np.inf:
             distances = np.where(distances <= self.rounding, 0.0, distances)
+        if self.surprise is not None:
+            distances = self.surprise.add(distances, values)
         if self.combinations is not None:
             codes = np.asarray(values[:, list(self.levels)])
             distances = _set_apart(distances, self.combinations.is_impossible(codes))
@@ -77,6 +125,8 @@ class Fit(Generic[Theta]):
         found = self.model.deviations(view(values), self.result.theta, self.result.alpha)
         found = found if not isinstance(view, TableView) else view.expand(found)
         found = np.where(np.isnan(values), 0.0, found)  # what is missing explains nothing
+        if self.surprise is not None:
+            found = self.surprise.writing.blame(found, values)
         return found if self.ranges is None else self.ranges.blame(found, values)
 
 

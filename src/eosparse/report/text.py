@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from eosparse.tables.columns import PLAIN_NUMBERS, Column, Role
+from eosparse.tables.columns import NO_EFFECT, PLAIN_NUMBERS, Column, Role
 from eosparse.tables.reasons import format_reasons
 from eosparse.tables.summary import (
     ConfusedPair,
@@ -98,6 +98,7 @@ def format_details(summary: Summary) -> list[str]:
         lines = [summary.model.reason, *(format_group(g, options) for g in summary.groups)]
         lines.append(format_model(summary.model))
         use_of_categories = "Compared within categories"
+    categories = [c for c in summary.columns if c.role is Role.CATEGORY or c.kind == "category"]
     groups = {
         "Not used": [c for c in summary.columns if not (c.role.is_used or c.role is Role.TARGET)],
         "Read as numbers": [
@@ -105,8 +106,9 @@ def format_details(summary: Summary) -> list[str]:
             for c in summary.columns
             if c.role is Role.NUMBER and c.why != PLAIN_NUMBERS and c.kind != "category"
         ],
-        use_of_categories: [
-            c for c in summary.columns if c.role is Role.CATEGORY or c.kind == "category"
+        use_of_categories: [c for c in categories if c.kind_why != NO_EFFECT],
+        "Categories that tell nothing of the numbers": [
+            c for c in categories if c.kind_why == NO_EFFECT
         ],
         "Dates in days": [c for c in summary.columns if c.role is Role.DATE],
         "Of few values": [_show_kind(c) for c in summary.columns if c.kind in _FEW_VALUES],

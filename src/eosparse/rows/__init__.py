@@ -24,6 +24,7 @@ from eosparse.rows.ranges import ColumnRanges, find_ranges
 from eosparse.rows.sample import Sample, count_copies, spread_out, take_sample
 from eosparse.rows.table import Chain, Table, as_float64
 from eosparse.rows.view import TableView, learn_view
+from eosparse.rows.writing import RareWriting, find_rare_writing
 
 # Storages other than memory, asked in turn whether they accept what a user passes as X.
 STORAGES = (FileRows, DaskRows)
@@ -45,6 +46,7 @@ __all__ = [
     "Margin",
     "Margins",
     "MemoryRows",
+    "RareWriting",
     "Sample",
     "Table",
     "TableView",
@@ -58,6 +60,7 @@ __all__ = [
     "find_heap",
     "find_index",
     "find_ranges",
+    "find_rare_writing",
     "fit_margins",
     "fit_threads",
     "group_by_class",

@@ -23,8 +23,9 @@ _BY_CHANCE = 0.001
 # With several columns of levels, a second sweep of the median polish corrects the first.
 _SWEEPS = 2
 
-UNSEEN = -0.5
-"""The code of a level that a reader has not learned: no place of a level, and no code in use."""
+UNSEEN = -(2.0**-100)
+"""The code of a level that a reader has not learned: a number that single precision holds, and that
+no column of levels does."""
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,7 @@ _ID_NAME = re.compile(r"(?i:(^|[_\W])(id|uuid|guid))$|(?<=[a-z])I[dD]$")
 _COUNTER_NAME = re.compile(r"(^|[_\W])(key|index|row|nr|no|number)$|^unnamed: 0$", re.I)
 _CODE_NAME = re.compile(r"(^|[_\W])(zip|zip_?code|post(al)?_?code|plz|phone|fax|ssn)$", re.I)
 PLAIN_NUMBERS = "numbers"
+NO_EFFECT = "numbers differ between them by chance only"
 # Different cells that the notation of a column is recognised from.
 _N_CELLS = 1000
 LARGE_COUNT = 1000

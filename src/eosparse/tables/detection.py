@@ -10,10 +10,10 @@ import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.fitting.table_input import read_new, warn_of_empty
-from eosparse.rows import Kind
+from eosparse.rows import Kind, TableView
 from eosparse.tables.blame import blame_levels
 from eosparse.tables.cells import Cells, extract_numbers
-from eosparse.tables.columns import Column, Role, find_identifier
+from eosparse.tables.columns import NO_EFFECT, Column, Role, find_identifier
 from eosparse.tables.dates import find_date_format, parse_dates
 from eosparse.tables.reading import TableFile
 from eosparse.tables.reasons import Reason, choose_reasons, format_cell, list_reasons
@@ -195,12 +195,27 @@ def summarise_model(detector: EOSDetector, n_columns: int) -> ModelSummary:
 def add_kinds(columns: Sequence[Column], detector: EOSDetector) -> tuple[Column, ...]:
     """Return columns with the kinds that a detector saw."""
     kinds = {column.name: column for column in detector.columns_}
+    without = _list_without_effect(detector)
     return tuple(
-        replace(column, kind=str(kinds[column.name].kind), kind_why=kinds[column.name].why)
+        replace(
+            column,
+            kind=str(kinds[column.name].kind),
+            kind_why=NO_EFFECT if column.name in without else kinds[column.name].why,
+        )
         if column.role.is_used and column.name in kinds
         else column
         for column in columns
     )
+
+
+def _list_without_effect(detector: EOSDetector) -> set[str]:
+    """Return the categories between which numbers differ by chance only."""
+    view = detector._judge.fit.coordinates
+    if not isinstance(view, TableView):
+        return set()
+    pairs = zip(view.levels.tolist(), view.effects.steps, strict=True)
+    columns = [detector.columns_[place] for place, steps in pairs if not steps.any()]
+    return {column.name for column in columns if column.kind is Kind.CATEGORY}
 
 
 def summarise_groups(detector: EOSDetector) -> tuple[GroupSummary, ...]:

@@ -37,8 +37,10 @@ from eosparse.rows import (
     FrameReader,
     LevelEffects,
     Margin,
+    RareWriting,
     TableView,
 )
+from eosparse.rows.writing import MOST_DECIMALS
 
 # Of an interface, the classes that a file may hold.
 _MEMBERS: dict[Any, tuple[type, ...]] = {
@@ -243,6 +245,13 @@ def _are_ranges(ranges: ColumnRanges) -> bool:
     )
 
 
+def _is_writing(writing: RareWriting) -> bool:
+    parts = (writing.decimals, writing.more, writing.below_zero)
+    return all(
+        part.shape == (len(writing.places),) and bool((part >= 0).all()) for part in parts
+    ) and bool((writing.decimals <= MOST_DECIMALS).all())
+
+
 def _is_reader(reader: FrameReader) -> bool:
     names = set(reader.names)
     return len(names) == len(reader.names) and names >= {
@@ -288,6 +297,7 @@ _FITS: dict[type, Callable[[Any], bool]] = {
     TableView: _is_view,
     Combinations: _are_combinations,
     ColumnRanges: _are_ranges,
+    RareWriting: _is_writing,
     FrameReader: _is_reader,
     MixtureLaw: _is_mixture_law,
     Margin: lambda margin: margin.unit > 0 and margin.slope > 0 and margin.sign in (-1, 1),

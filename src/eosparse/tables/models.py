@@ -47,6 +47,7 @@ from eosparse.models import (
     Normal,
     Plane,
     SubspaceModel,
+    Surprise,
 )
 from eosparse.models.gaussian_gaps import Gaps
 from eosparse.models.neighbours import Metric, Neighbours
@@ -59,6 +60,7 @@ from eosparse.rows import (
     LevelEffects,
     Margin,
     Margins,
+    RareWriting,
     TableView,
     margins,
 )
@@ -80,7 +82,7 @@ SAVED_CLASSES: tuple[type, ...] = (
     *(MixtureModel, Mixture, MixtureLaw),
     *(NeighbourModel, Neighbours, Metric, UpperNormal),
     *(TableView, Margins, Margin, margins.Line, margins.Power, margins.Tails),
-    *(LevelEffects, ColumnRanges),
+    *(LevelEffects, ColumnRanges, RareWriting, Surprise),
     *(FrameReader, ColumnKind, Combinations, Combination, Promise, Group),
     *(Status, Kind, CellType),
 )
