@@ -266,12 +266,12 @@ def _read_flagged(judged: _JudgedBatch, table: StreamedTable) -> pd.DataFrame:
     some = judged.records.select(names).take(pa.array(places))
     frame = table.cells.read_frame(some, names)
     if table.survey.table.dialect is not None:
-        frame = frame.assign(**{name: _restore_type(frame[name], name, table) for name in names})
+        frame = frame.assign(**{name: restore_type(frame[name], name, table) for name in names})
     scores = {_P_VALUE: judged.p_values[places], _WEIGHT: judged.weights[places]}
     return frame.assign(**scores, **{_PLACE: judged.first + places})
 
 
-def _restore_type(cells: pd.Series[Any], name: str, table: StreamedTable) -> pd.Series[Any]:
+def restore_type(cells: pd.Series[Any], name: str, table: StreamedTable) -> pd.Series[Any]:
     """Return text of a file in the type that a table in memory has, where all of it fits."""
     import pyarrow as pa
     from pandas.api.types import is_numeric_dtype
@@ -318,7 +318,7 @@ def _append(judged: _JudgedBatch, table: StreamedTable, *, is_text: bool) -> Tab
     records = judged.records.select([n for n in stored.list_all() if n not in SCORES])
     columns = list(records.columns)
     if stored.dialect is not None and not is_text:
-        columns = [_read_typed(cells, name, table)
+        columns = [read_typed(cells, name, table)
                    for name, cells in zip(records.schema.names, columns, strict=True)]  # fmt: skip
     flags: Any = judged.is_outlier
     scores = (
@@ -331,7 +331,7 @@ def _append(judged: _JudgedBatch, table: StreamedTable, *, is_text: bool) -> Tab
     return found.replace_schema_metadata(records.schema.metadata)
 
 
-def _read_typed(cells: Any, name: str, table: StreamedTable) -> Any:
+def read_typed(cells: Any, name: str, table: StreamedTable) -> Any:
     """Return text of a file as numbers where they are used as such, else without missing cells."""
     is_number = any(c.name == name and c.role is Role.NUMBER for c in table.cells.columns)
     if is_number and table.survey.facts[name].is_number:
