@@ -180,6 +180,48 @@ def test_a_group_in_a_column_is_no_heap_of_wrong_cells():
     assert cells.is_wrong_cell_.sum() <= 2
 
 
+def _plant_near_cells(share, length):
+    """Return rows whose wrong cells lie where good rows vary least, and their correlation."""
+    rng, places = np.random.default_rng(0), np.arange(20)
+    correlation = (-0.9) ** np.abs(places[:, None] - places)
+    X = rng.multivariate_normal(np.zeros(20), correlation, 400)
+    wrong = rng.random(X.shape) < share
+    for row, is_wrong in zip(X, wrong, strict=True):
+        part = correlation[np.ix_(is_wrong, is_wrong)]
+        values, vectors = np.linalg.eigh(part)
+        if len(values):
+            row[is_wrong] = length * np.sqrt(len(values) * values[0]) * vectors[:, 0]
+    return X, wrong, correlation
+
+
+@pytest.mark.parametrize(
+    ("share", "length", "most", "least"), [(0.1, 2, 1.5, 0.6), (0.2, 1, 5.0, 0.25)]
+)
+def test_wrong_cells_that_lie_near_do_not_widen_the_law(share, length, most, least):
+    X, wrong, correlation = _plant_near_cells(share, length)
+    cells = EOSCells().fit(X)
+    ratio = np.linalg.solve(correlation, cells.covariance_)
+    assert np.trace(ratio) - 20 - np.linalg.slogdet(ratio)[1] < most
+    apart = cells.cell_p_values_ < 0.01
+    assert 2 * (apart & wrong).sum() / (apart.sum() + wrong.sum()) > least
+
+
+def test_variances_of_clean_tables_are_not_too_small():
+    rng = np.random.default_rng(0)
+    covariance = 0.6 + 0.4 * np.eye(6)
+    X = rng.multivariate_normal(np.zeros(6), covariance, 4000)
+    spreads = [1 / np.diag(np.linalg.inv(c)) for c in (EOSCells().fit(X).covariance_, np.cov(X.T))]
+    assert np.allclose(*spreads, rtol=0.03)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_tail_of_one_skewed_column_among_others_is_not_wrong(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.multivariate_normal(np.zeros(6), 0.6 + 0.4 * np.eye(6), 1000)
+    X[:, 0] = np.exp(X[:, 0])
+    assert EOSCells().fit(X).is_wrong_cell_.sum() <= 2
+
+
 @pytest.mark.parametrize("law", ["t", "gamma"])
 def test_cells_of_another_law_are_hardly_flagged_and_nothing_is_promised(law):
     rng = np.random.default_rng(0)

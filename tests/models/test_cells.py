@@ -1,5 +1,6 @@
 """Wrong cells: the search against brute force, the objective, and what must not change anything."""
 
+from dataclasses import replace
 from itertools import product
 
 import hypothesis.strategies as st
@@ -10,6 +11,7 @@ from scipy.stats import multivariate_normal
 
 from eosparse.core import alternate
 from eosparse.models import CellModel, Normal, choose_cells, find_rivals, measure_cells
+from eosparse.models.base import Request
 from eosparse.rows import MemoryRows, take_sample
 
 
@@ -108,3 +110,19 @@ def test_the_objective_never_rises_and_blocks_merge():
     np.testing.assert_allclose(
         model.solve(merged.statistics).covariance, model.solve(whole.statistics).covariance
     )
+
+
+def test_the_start_with_the_lower_objective_is_taken():
+    rng = np.random.default_rng(3)
+    X = rng.multivariate_normal(np.zeros(8), 0.9 + 0.1 * np.eye(8), 300)
+    X[rng.random(X.shape) < 0.2] += 1.5
+    sample = take_sample(MemoryRows(X), 300)
+    model = CellModel().complete(sample)
+    request = Request("auto", None, searches=True, is_alpha_open=True)
+    attempt = next(model.propose(sample, request))
+    alone = next(model.propose(sample, replace(request, searches=False)))
+    found, other = (
+        alternate(model, MemoryRows(X), one.alpha, one.theta, max_iter=40).objective
+        for one in (attempt, alone)
+    )
+    assert found <= other + 1e-6

@@ -13,6 +13,7 @@ from eosparse.cli.printing import show_plainly
 from eosparse.cli.progress import StatusLine
 
 if TYPE_CHECKING:
+    from eosparse import EOSCells
     from eosparse.tables.cell_audit import CellSummary
 
 RepairedOption = Annotated[
@@ -97,19 +98,17 @@ def _audit(
     fill_gaps: bool,
 ) -> CellSummary:
     from eosparse import EOSCells
-    from eosparse.tables import TableError, take_cells, write_table
+    from eosparse.tables import take_cells, write_table
     from eosparse.tables.cell_audit import CellAudit, list_changes
 
+    estimator = EOSCells(fdr, kinds=kinds, fill_gaps=fill_gaps)
     if selection.is_streamed:
-        raise TableError(
-            "eosparse cells reads tables into memory. For larger ones, fit EOSCells to the file "
-            "in Python, and judge the rows of interest."
-        )
+        return _audit_on_disk(selection, files, status, estimator)
     status.show("Reading the table")
     source, columns = selection.read()
     taken = take_cells(source.frame, columns, missing="keep")
     status.show(f"Comparing {len(taken.frame):,} rows, {len(taken.names):,} columns")
-    audit = CellAudit.fit(source, columns, taken, EOSCells(fdr, kinds=kinds, fill_gaps=fill_gaps))
+    audit = CellAudit.fit(source, columns, taken, estimator)
     summary = audit.summarise()
     if files.output is not None:
         status.show(f"Writing {files.output.name}")
@@ -128,6 +127,35 @@ def _audit(
 
         write_cell_report(summary, files.report)
     return summary
+
+
+def _audit_on_disk(
+    selection: options.TableSelection,
+    files: options.OutputFiles,
+    status: StatusLine,
+    estimator: EOSCells,
+) -> CellSummary:
+    from eosparse.rows.formats import find_format
+    from eosparse.tables import TableError
+    from eosparse.tables.cell_stream import StreamedAudit, check_outputs
+    from eosparse.tables.stream_cells import correct_roles
+    from eosparse.tables.streaming import StreamedTable
+    from eosparse.tables.survey import survey_table
+
+    if files.report is not None:
+        raise TableError("--report needs a table that fits into memory.")
+    status.show(f"Looking through {selection.table}")
+    needs_types = files.output is not None and find_format(files.output).separator is None
+    hints = selection.reading.make_hints()
+    survey = survey_table(selection.table, hints, needs_types=needs_types)
+    check_outputs(survey, files.paths)
+    found = selection.recognise(survey.sample)
+    found = correct_roles(found, survey, is_selected=bool(selection.columns))
+    table = StreamedTable.prepare(survey, found, "keep")
+    status.show(f"Comparing {survey.n_rows:,} rows, {len(table.cells.names):,} columns")
+    audit = StreamedAudit.fit(table, estimator)
+    status.show(f"Judging {survey.n_rows:,} rows")
+    return audit.judge(files.output, files.model, is_safe=files.safe)
 
 
 def _print_cells(summary: CellSummary, written: list[Path], *, as_json: bool, top: int) -> None:

@@ -252,9 +252,7 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
     @property
     def is_wrong_row_(self) -> Any:
         """Which training rows are wrong as a whole."""
-        places, kept = self._fit.view.places, self._get_training("is_wrong_row_").kept
-        there = ~np.isnan(self._training.p_values[:, places])
-        return (there & ~kept[:, places]).sum(axis=1) * 2 > np.maximum(there.sum(axis=1), 1)
+        return self.find_wrong_rows(self._get_training("is_wrong_row_"))
 
     # Any rows
 
@@ -288,6 +286,13 @@ class EOSCells(OneToOneFeatureMixin, TransformerMixin, SummaryMixin, BaseEstimat
         for column in self._fit.levels.columns:  # by their chance alone
             is_wrong[:, column.place] = verdict.p_values[:, column.place] <= self.fdr
         return is_wrong
+
+    def find_wrong_rows(self, verdict: CellVerdict) -> Any:
+        """Return which rows of a verdict are wrong as a whole."""
+        places = self._fit.view.places
+        there = ~np.isnan(verdict.p_values[:, places])
+        n_aside = (there & ~verdict.kept[:, places]).sum(axis=1)
+        return 2 * n_aside > np.maximum(there.sum(axis=1), 1)
 
     def list_wrong(self, X: Any = None) -> WrongCells:
         """List wrong cells, the surest first: row, column, value, what is expected, how sure.

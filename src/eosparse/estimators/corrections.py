@@ -77,7 +77,7 @@ def _find_cells(fit: Fit[Any], n_columns: int) -> CellFit:
     size = len(view.places)
     bounds = np.full(size, np.inf)
     found = replace(fit, model=cells, result=result, coordinates=view)
-    return CellFit(found, view, (), np.ones(size), -bounds, bounds, LevelCells(()))
+    return CellFit(found, cells, law, view, (), np.ones(size), -bounds, bounds, LevelCells(()))
 
 
 def _to_view(theta: Normal, model: GaussianModel, alpha: float, coordinates: Coordinates) -> Normal:

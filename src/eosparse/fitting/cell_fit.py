@@ -47,7 +47,9 @@ _LEFT_OUT, _TAILS_LEFT_OUT, _TURNS = 0.25, 0.1, 2
 # Where the alternations stop between which margins are learned.
 _TOL = 1e-6
 # With more cells set aside than this share, heavy tails are not believed.
-_MANY_ASIDE = 0.05
+_MANY_ASIDE = 0.08
+# Margins are worth it if they take away a tenth of what is too much beyond the law.
+_HELP = 0.9
 # Expected values come with this interval.
 _INTERVAL = 0.95
 
@@ -122,7 +124,11 @@ class CellFit:
     Attributes
     ----------
     fit : Fit
-        The fit.
+        The fit, which sets aside one in a hundred good cells.
+    model : CellModel
+        Its model, with the costs at which cells are judged.
+    law : Normal
+        Location and covariance after one more step with these costs.
     view : TableView
         The columns as the model sees them.
     columns : tuple of ColumnKind
@@ -136,6 +142,8 @@ class CellFit:
     """
 
     fit: Fit[Normal]
+    model: CellModel
+    law: Normal
     view: TableView
     columns: tuple[ColumnKind, ...]
     spreads: FloatArray
@@ -144,14 +152,9 @@ class CellFit:
     levels: LevelCells
 
     @property
-    def model(self) -> CellModel:
-        """The error model."""
-        return cast(CellModel, self.fit.model)
-
-    @property
     def theta(self) -> Normal:
         """Location and covariance of good rows, consistent on Gaussian ones."""
-        raw = self.fit.result.theta
+        raw = self.law
         shrunk = 1 - self.model.coupling(self.fit.result.alpha)
         return Normal(raw.location, raw.covariance / shrunk)
 
@@ -159,20 +162,20 @@ class CellFit:
         """Compare the cells of rows with what is expected of them."""
         codes, chances = self.levels.judge(self, values)
         z = self.view(codes)
-        cells = self.model.choose(z, self.fit.result.theta)
+        cells = self.model.choose(z, self.law)
         return Compared(codes, chances, z, cells, np.sqrt(cells.variances) * self.spreads)
 
     def find_rivals(self, compared: Compared) -> FloatArray:
         """Return the chance of each coordinate that another cell of the row is wrong instead."""
         assert self.model.costs is not None
-        theta = self.fit.result.theta
+        theta = self.law
         return find_rivals(theta, compared.z, compared.cells, self.model.costs)
 
     def judge(self, values: FloatArray) -> CellVerdict:
         """Judge the cells of rows."""
         compared = self.compare(values)
         cells, z, reach = compared.cells, compared.z, float(ndtri(0.5 + _INTERVAL / 2))
-        at_gaps = self.fit.result.theta.location + cells.filled
+        at_gaps = self.law.location + cells.filled
         expected = np.where(np.isnan(z), at_gaps, z - cells.residuals)
         own, low, high = (
             self._to_units(expected + k * compared.deviations, compared.codes)
@@ -216,7 +219,7 @@ class CellFit:
         """Return the p-value of each row, by all cells that it has."""
         z = self.view(values)
         there = ~np.isnan(z)
-        whole = measure_cells(self.fit.result.theta, z, there)
+        whole = measure_cells(self.law, z, there)
         scale = float(np.mean(np.square(self.spreads)))
         counts = there.sum(axis=1)
         chances: FloatArray = chdtrc(np.maximum(counts, 1), whole.distances / scale)
@@ -244,7 +247,7 @@ def fit_cells(
     units = np.array([margin.unit for margin in view.margins.columns])
     check_scale(units, [columns[int(place)].name for place in view.places])
     fit = fit_model(table, CellModel(), options, seen_as=view)
-    found = _calibrate(fit, view, columns, sample)
+    found = _calibrate(fit, view, columns, table, sample)
     if bends:
         found = _bend(found, table, sample, options)
     return replace(found, levels=learn_level_cells(found, sample.values, sample.mass))
@@ -253,8 +256,8 @@ def fit_cells(
 def _bend(lines: CellFit, table: Table, sample: Sample, options: FitOptions) -> CellFit:
     """Return a fit with margins, if cells follow it better than one without."""
     compared = lines.compare(sample.values)
-    check = check_p_values(compared.p_values, sample.mass)
-    if check.excess <= 1.0:
+    before = _find_excess(compared.p_values, sample.mass)
+    if before <= 1.0:
         return lines
     quick = replace(options, callbacks=(), checkpoint=None, tol=_TOL)
     view = _learn_margins(sample, lines.columns, quick)
@@ -263,19 +266,46 @@ def _bend(lines: CellFit, table: Table, sample: Sample, options: FitOptions) -> 
     if view.margins.are_lines or (view.margins.heavy and share > _MANY_ASIDE):
         return lines
     fit = fit_model(table, CellModel(), options, seen_as=view)
-    bent = _calibrate(fit, view, lines.columns, sample)
-    after = check_p_values(bent.compare(sample.values).p_values, sample.mass)
-    return bent if after.excess < check.excess else lines
+    bent = _calibrate(fit, view, lines.columns, table, sample)
+    after = _find_excess(bent.compare(sample.values).p_values, sample.mass)
+    return bent if after < _HELP * before else lines
+
+
+def _find_excess(p_values: FloatArray, mass: FloatArray) -> float:
+    """Return how far the tail of all cells, or of the worst column, is too heavy."""
+    columns = (p_values[:, [j]] for j in range(p_values.shape[1]))
+    return max(check_p_values(part, mass).excess for part in (p_values, *columns))
 
 
 def _calibrate(
-    fit: Fit[Normal], view: TableView, columns: tuple[ColumnKind, ...], sample: Sample
+    fit: Fit[Normal],
+    view: TableView,
+    columns: tuple[ColumnKind, ...],
+    table: Table,
+    sample: Sample,
 ) -> CellFit:
-    cells = cast(CellModel, fit.model).choose(view(sample.values), fit.result.theta)
+    """Return a fit with the costs at which cells are judged, after one more step with them.
+
+    Good cells far out that the fit sets aside make variances too small. Where next to no wrong ones
+    are among them they count again; one step alone does not let wrong cells widen the law that
+    hides them.
+    """
+    seen = replace(sample, values=view(sample.values))
+    fitted, law = cast(CellModel, fit.model), fit.result.theta
+    model = fitted.set_costs(law, fitted.choose_chance(seen, law))
+    law = _step(model, table, view, law, fit.result.alpha)
+    model = model.set_costs(law, model.choose_chance(seen, law))
+    cells = model.choose(seen.values, law)
     kept = np.where(cells.kept, sample.values[:, view.places], np.nan)
     lows, highs = np.nanmin(kept, axis=0), np.nanmax(kept, axis=0)
     spreads = find_spreads(cells, sample.mass)
-    return CellFit(fit, view, columns, spreads, lows, highs, LevelCells(()))
+    return CellFit(fit, model, law, view, columns, spreads, lows, highs, LevelCells(()))
+
+
+def _step(model: CellModel, table: Table, view: TableView, law: Normal, alpha: float) -> Normal:
+    """Return the law after one pass over all rows."""
+    visit = table.fold(lambda values, prior: model.visit(view(values), prior, law, alpha))
+    return model.solve(visit.statistics)
 
 
 def check_p_values(p_values: FloatArray, mass: FloatArray, flagged_at: float = 0.0) -> TailCheck:
@@ -296,7 +326,8 @@ def _learn_margins(
     view = learn_view(sample.values, sample.mass, columns, bends=True, left_out=_TAILS_LEFT_OUT)
     for _ in range(_TURNS if len(view.places) else 0):
         fit = fit_model(rows, CellModel(), options, seen_as=view)
-        kept = cast(CellModel, fit.model).choose(view(sample.values), fit.result.theta).kept
+        found = _calibrate(fit, view, columns, rows, sample)
+        kept = found.model.choose(view(sample.values), found.law).kept
         believed = np.array(sample.values, dtype=np.float64)
         believed[:, view.places] = np.where(kept, believed[:, view.places], np.nan)
         view = learn_view(believed, sample.mass, columns, bends=True)

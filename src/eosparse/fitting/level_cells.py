@@ -90,7 +90,7 @@ class LevelCells:
 def _find_doubtful(fit: CellFit, values: FloatArray) -> BoolArray:
     """Return the rows that lie far out under their own levels, with or without some cells."""
     z = fit.view(values)
-    cells = fit.model.choose(z, fit.fit.result.theta)
+    cells = fit.model.choose(z, fit.law)
     is_far = chdtrc(np.maximum(cells.kept.sum(axis=1), 1), cells.distances) < _DOUBTFUL
     return np.asarray(is_far | (~cells.kept & ~np.isnan(z)).any(axis=1))
 
@@ -99,12 +99,12 @@ def _compare_levels(
     fit: CellFit, rows: FloatArray, column: LevelColumn
 ) -> tuple[FloatArray, FloatArray]:
     """Return the chance of the level that each row has, and the most probable other one."""
-    size, theta = fit.model.n_features, fit.fit.result.theta
+    size, theta = fit.model.n_features, fit.law
     logs = np.empty((len(rows), len(column.levels)))
     trial = rows.copy()
     for k, level in enumerate(column.levels):
         trial[:, column.place] = level
-        logs[:, k] = np.log(column.shares[k]) - size * fit.fit.model.errors(fit.view(trial), theta)
+        logs[:, k] = np.log(column.shares[k]) - size * fit.model.errors(fit.view(trial), theta)
     given: BoolArray = rows[:, column.place][:, None] == column.levels
     own = (logs * given).sum(axis=1) - np.log(column.shares) @ given.T
     others = np.where(given, -np.inf, logs)

@@ -8,7 +8,8 @@ The cost of a cell is the error that a good one exceeds with a small chance,
 
     λ_d = ½ (q + log s²_d),    P(χ²₁ > q) = chance
 
-given all other cells. It is fixed before the fit, so that the fit has one objective.
+given all other cells, with the variance s²_d of a first guess. It is fixed before the fit, so that
+the fit has one objective.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from scipy.special import chdtrc, chdtri
 from eosparse.core import (
     FloatArray,
     Moments,
+    Status,
     Visit,
     alternate,
     optimal_weights,
@@ -38,17 +40,22 @@ from eosparse.rows import MemoryRows, Sample, Table, take_sample
 
 # Efficiency behind the weights of the rows: cells bear the brunt, so rows keep nearly all weight.
 ROW_EFFICIENCY = 0.99
-# Chances with which good cells exceed their cost, in turns with the law that costs follow from.
-# Setting aside more of them is safer at first, but makes variances too small. In the end it is the
-# largest chance, this one or a half, quarter, ... of it, at which cells are more likely wrong than
-# good: so many times as many lie there as good ones would, and so many standard deviations more.
-_FIRST_TURNS, _LAST_TURNS = 4, 3
-_MOST_CHANCE, _HALVINGS, _LEAST_CHANCE = 0.01, 16, 1e-7
+# The chance with which good cells exceed their cost in the fit. So many are set aside that wrong
+# cells which lie near cannot widen the law that hides them. The costs follow from the first guess,
+# not from the law as it becomes: setting cells aside would make their variances smaller, and these
+# the costs, without end.
+_CHANCE = 0.01
+# The second start is the law of so few cells that most wrong ones are not among them.
+_BOLD_CHANCE = 0.05
+# Cells are judged at the largest chance, this one or a half, quarter, ... of it, at which they are
+# more likely wrong than good: so many times as many lie there as good ones would, and so many
+# standard deviations more.
+_HALVINGS, _LEAST_CHANCE = 16, 1e-7
 _MORE, _SURELY = 2.0, 3.0
 # So little shrinkage keeps columns that depend on each other apart; with more, rows tell nothing.
 _LEAST_SHRINKAGE, _MOST_SHRINKAGE = 1e-4, 0.99
-# Passes over a sample at each of them, and when to stop earlier.
-_PASSES, _TOL = 5, 1e-5
+# Passes over a sample: for the second start, and from each start; and when to stop earlier.
+_BOLD_PASSES, _PASSES, _TOL = 5, 40, 1e-6
 
 
 @dataclass(frozen=True)
@@ -157,7 +164,7 @@ class CellModel(TableModel[Normal, Moments]):
             found = oas_shrinkage(guess.covariance, n_columns, n_rows)
             amount = float(np.clip(found, _LEAST_SHRINKAGE, _MOST_SHRINKAGE))
         model = replace(model, shrinkage=amount)
-        return model.set_costs(guess, _MOST_CHANCE)
+        return model.set_costs(guess, _CHANCE)
 
     def accept_gaps(self, law: Normal, share: float) -> CellModel:  # noqa: ARG002  # signature of the base class
         """Return the model for rows with gaps, given a robust guess of the law of the columns."""
@@ -178,23 +185,27 @@ class CellModel(TableModel[Normal, Moments]):
         return guess_cells(rows.prepare(sample.values), sample.mass)
 
     def propose(self, sample: Sample, request: Request) -> Iterator[Attempt[Normal]]:
-        """Yield the law of a sample, found in turns with the costs, as the start for all rows."""
+        """Yield the better of two laws of a sample as the start for all rows."""
         efficiency = ROW_EFFICIENCY if request.efficiency is None else request.efficiency
         alpha = request.alpha
         if isinstance(alpha, str):
             alpha = self.natural_alpha(efficiency, sample.n_rows, self.n_features)
-        rows = MemoryRows(sample.values, sample.mass)
-        model, theta = self, guess_cells(sample.values, sample.mass)
+        theta = guess_cells(sample.values, sample.mass)
         if request.searches:
-            for turn in range(_FIRST_TURNS + _LAST_TURNS):
-                is_first = turn < _FIRST_TURNS
-                chance = _MOST_CHANCE if is_first else model.choose_chance(sample, theta)
-                model = model.set_costs(theta, chance)
-                theta = alternate(model, rows, alpha, theta, tol=_TOL, max_iter=_PASSES).theta
-        yield Attempt(model.set_costs(theta, model.choose_chance(sample, theta)), alpha, theta)
+            theta = self._find_start(MemoryRows(sample.values, sample.mass), alpha, theta)
+        yield Attempt(self, alpha, theta)
+
+    def _find_start(self, rows: MemoryRows, alpha: float, guess: Normal) -> Normal:
+        """Return where the objective ends lower, from a guess or from the law of near cells."""
+        bold = self.set_costs(guess, _BOLD_CHANCE)
+        near = alternate(bold, rows, alpha, guess, tol=_TOL, max_iter=_BOLD_PASSES)
+        starts = [guess] if near.status is Status.COLLAPSED else [guess, near.theta]
+        ends = [alternate(self, rows, alpha, start, tol=_TOL, max_iter=_PASSES) for start in starts]
+        whole = [end for end in ends if end.status is not Status.COLLAPSED] or ends
+        return min(whole, key=lambda end: end.objective).theta
 
     def choose_chance(self, sample: Sample, theta: Normal) -> float:
-        """Return the chance of good cells to be set aside, by how many cells lie that far out."""
+        """Return the chance at which cells are judged, by how many lie that far out."""
         cells = self.choose(sample.values, theta)
         sizes = cells.sizes / find_spreads(cells, sample.mass)
         # A cell that is set aside has no part in what is expected of it; one that is kept has.
@@ -204,11 +215,11 @@ class CellModel(TableModel[Normal, Moments]):
         masses = np.broadcast_to(sample.mass[:, None] / sample.copies, sizes.shape)[there]
         p_values = chdtrc(1, np.square(sizes[there]))
         with np.errstate(divide="ignore"):
-            halvings = np.floor(np.log2(_MOST_CHANCE / p_values))
+            halvings = np.floor(np.log2(_CHANCE / p_values))
         bins = halvings.clip(-1, _HALVINGS).astype(np.int64)
         # Bin k has p-values between its chance and half of it; -1 all that are larger.
         counts = np.bincount(bins + 1, masses, _HALVINGS + 2)[1:-1]
-        chances = _MOST_CHANCE / 2.0 ** np.arange(_HALVINGS)
+        chances = _CHANCE / 2.0 ** np.arange(_HALVINGS)
         expected = masses.sum() * chances / 2
         is_crowded = counts > _MORE * expected + _SURELY * np.sqrt(expected)
         return float(chances[is_crowded.argmax()]) if is_crowded.any() else _LEAST_CHANCE

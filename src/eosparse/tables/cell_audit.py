@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from eosparse.estimators import EOSCells
+    from eosparse.estimators.wrong_cells import WrongCell
 
 # Cells whose decimals tell how finely a column is written, and the most that are counted.
 _CELLS_READ, _MOST_DECIMALS = 200, 6
@@ -104,18 +105,14 @@ class CellAudit:
         decimals = {name: count_decimals(self.cells.frame[name]) for name in self.cells.names}
         lines = []
         for cell in wrong:
-            row, digits = int(numbers[cell.row]), decimals[cell.column]
+            row = int(numbers[cell.row])
             lines.append(
-                CellLine(
-                    row=row + 1,
-                    identifier=None if names is None else format_cell(names[row]),
-                    column=cell.column,
-                    value=format_cell(self.source.frame[cell.column].iloc[row]),
-                    expected=_write_number(cell.expected, digits),
-                    low=None if np.isnan(cell.low) else _write_number(cell.low, digits),
-                    high=None if np.isnan(cell.low) else _write_number(cell.high, digits),
-                    p_value=cell.p_value,
-                    is_above=cell.is_above,
+                describe_cell(
+                    cell,
+                    row=row,
+                    identifier=None if names is None else names[row],
+                    value=self.source.frame[cell.column].iloc[row],
+                    decimals=decimals[cell.column],
                 )
             )
         promise = self.estimator.promise_
@@ -150,12 +147,29 @@ class CellAudit:
             before, after = self.cells.frame[name], fixed[name]
             is_new = ((before != after) & ~(before.isna() & after.isna())).to_numpy()
             if is_new.any():
-                values = _suit(after[is_new].tolist(), before, self.source.frame[name].dtype)
+                values = suit_values(after[is_new].tolist(), before, self.source.frame[name].dtype)
                 repairs[name] = dict(zip(rows[is_new].tolist(), values, strict=True))
         return repairs
 
 
-def _suit(values: list[Any], column: pd.Series[Any], stored: Any) -> list[Any]:
+def describe_cell(
+    cell: WrongCell, *, row: int, identifier: Any, value: Any, decimals: int
+) -> CellLine:
+    """Return a wrong cell in words; given are its row from 0, and what the table holds."""
+    return CellLine(
+        row=row + 1,
+        identifier=None if identifier is None else format_cell(identifier),
+        column=cell.column,
+        value=format_cell(value),
+        expected=_write_number(cell.expected, decimals),
+        low=None if np.isnan(cell.low) else _write_number(cell.low, decimals),
+        high=None if np.isnan(cell.low) else _write_number(cell.high, decimals),
+        p_value=cell.p_value,
+        is_above=cell.is_above,
+    )
+
+
+def suit_values(values: list[Any], column: pd.Series[Any], stored: Any) -> list[Any]:
     """Return values as the column of the file holds them: as finely, and of its type."""
     from pandas.api import types
 

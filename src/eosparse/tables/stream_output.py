@@ -50,14 +50,12 @@ def list_copied(stored: StoredTable, path: Path) -> list[str]:
     return [*stored.list_all(), *([LINE] if has_lines else [])]
 
 
-def append_scores(
-    records: RecordBatch, scores: Sequence[Any], table: StreamedTable, path: Path
-) -> Table:
-    """Return a batch with its scores; text that is written to text stays as it is."""
+def copy_cells(records: RecordBatch, table: StreamedTable, path: Path) -> Table:
+    """Return the columns of a copy; text that is written to text stays as it is."""
     import pyarrow as pa
 
     stored, found = table.survey.table, find_format(path)
-    names = [name for name in list_copied(stored, path) if name not in SCORES]
+    names = list_copied(stored, path)
     columns = [records.column(name) for name in names]
     if stored.dialect is not None and found.separator is None:
         types, decimal = table.survey.text_types, stored.dialect.decimal
@@ -66,6 +64,17 @@ def append_scores(
     if LINE in names and found.separator is not None:
         names = names[:-1]
         columns = _write_lines(columns, names)
+    return pa.table(columns, names=names).replace_schema_metadata(records.schema.metadata)
+
+
+def append_scores(
+    records: RecordBatch, scores: Sequence[Any], table: StreamedTable, path: Path
+) -> Table:
+    """Return a copy of a batch with its scores, in place of earlier ones."""
+    import pyarrow as pa
+
+    copied = copy_cells(records, table, path)
+    copied = copied.drop_columns([name for name in SCORES if name in copied.column_names])
     weights, p_values, flags, reasons = scores
     added = (
         pa.array(weights, from_pandas=True),
@@ -73,7 +82,7 @@ def append_scores(
         pa.array(flags),
         pa.array(reasons, pa.string()),
     )
-    made = pa.table([*columns, *added], names=[*names, *SCORES])
+    made = pa.table([*copied.columns, *added], names=[*copied.column_names, *SCORES])
     return made.replace_schema_metadata(records.schema.metadata)
 
 
@@ -110,7 +119,7 @@ def write_rows(path: Path, stored: StoredTable, *, is_safe: bool = False) -> Ite
             return
         with open_compressed(partial, compression_of_name(path)) as stream:
             if found is JSON_LINES:
-                yield _JsonLines(stream, frozenset(SCORES) & frozenset(stored.names))
+                yield _JsonLines(stream, frozenset(stored.names))
             else:
                 dialect = suit_separator(stored.dialect or Dialect(()), found, path)
                 yield _Text(stream, dialect, stored.read_header(), is_safe=is_safe)
@@ -140,19 +149,21 @@ class _Columnar:
 
 @dataclass
 class _JsonLines:
-    """JSON lines: those of the input as they are, with the scores; `dropped` are old scores."""
+    """JSON lines: those of the input as they are, with the columns after them added."""
 
     stream: BinaryIO
-    dropped: frozenset[str]
+    names: frozenset[str]  # that lines may have already
 
     def write(self, table: Table) -> None:
         rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
         if LINE not in table.column_names:
             write_json_lines(self.stream, table.column_names, rows)
             return
-        place, how = table.column_names.index(LINE), LineCopy(SCORES, self.dropped)
+        after = table.column_names.index(LINE) + 1
+        added = table.column_names[after:]
+        how = LineCopy(added, self.names & frozenset(added))
         for row in rows:
-            write_line(self.stream, how.copy(row[place], row[-len(SCORES) :], {}))
+            write_line(self.stream, how.copy(row[after - 1], row[after:], {}))
 
 
 class _Text:
