@@ -37,6 +37,7 @@ from eosparse.inference import (
     explain_labels,
     flag_wrong_labels,
     make_monotone,
+    promise_by_overlap,
     promise_labels,
     promise_targets,
 )
@@ -283,8 +284,10 @@ def _report_labels(
     X: Any, y: Any, judged: _Judged, fdr: float, learner: str, model: Any
 ) -> LabelIssues:
     suspicion = 1.0 - judged.own
-    best = explain_labels(judged.probabilities, judged.classes, judged.noise.matrix)
-    explained = explain_cautiously(judged.probabilities, judged.classes, best)
+    explained = explain_labels(judged.probabilities, judged.classes, judged.noise.matrix)
+    if promise_by_overlap(judged.probabilities, judged.classes, judged.prior):
+        # A promise is kept by caution. Where there is none, the likeliest explanation is the best.
+        explained = explain_cautiously(judged.probabilities, judged.classes, explained)
     chances = make_monotone(suspicion, explained.chances)
     given = judged.names[judged.classes]
     suggested = judged.names[judged.probabilities.argmax(axis=1)]

@@ -14,7 +14,12 @@ from eosparse.inference.label_noise import (
     flag_wrong_labels,
     make_monotone,
 )
-from eosparse.inference.label_promise import check_targets, promise_labels, promise_targets
+from eosparse.inference.label_promise import (
+    check_targets,
+    promise_by_overlap,
+    promise_labels,
+    promise_targets,
+)
 from eosparse.inference.law import Law
 from eosparse.inference.mixture_law import MixtureLaw
 from eosparse.inference.promise import Promise, TailCheck
@@ -52,6 +57,7 @@ __all__ = [
     "find_groups_apart",
     "flag_wrong_labels",
     "make_monotone",
+    "promise_by_overlap",
     "promise_labels",
     "promise_targets",
 ]
