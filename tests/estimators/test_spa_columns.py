@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from eosparse import SPAClassifier
+from eosparse.models import cut_rows
 
 
 def clusters_in_few_columns(spread, n=200, d=20, flipped=0.2, seed=0):
@@ -48,6 +49,8 @@ def test_coverings_share_one_and_are_described():
     assert sum(shares) == pytest.approx(1.0)
     assert shares == sorted(shares, reverse=True)
     assert len(spa.box_centers_) == sum(covering["n_boxes"] for covering in spa.coverings_)
+    for covering in spa.coverings_:
+        assert sum(covering["temperatures"].values()) == pytest.approx(1.0)
     np.testing.assert_allclose(spa._coverings(X).sum(axis=1), 1.0)
     assert (np.diff(spa.objective_history_) <= 1e-12).all()
     assert (np.diff(spa.box_objective_history_) <= 1e-12).all()
@@ -73,6 +76,22 @@ def test_columns_of_two_values_are_not_what_weights_choose():
     assert spa.feature_weights_[-4:].max() == 0.0
     probabilities = spa.predict_proba(np.hstack([X_test, more]))
     assert roc_auc_score(truth, probabilities[:, 1]) > 0.95
+
+
+def test_stripes_across_the_direction_of_two_columns_are_cut_apart():
+    """Each stripe is longer than the distance between them: round boxes start across them."""
+    rng = np.random.default_rng(3)
+    stripe, length = np.repeat([-1.0, 0.0, 1.0], 60), rng.uniform(-1.2, 1.2, 180)
+    thickness = rng.uniform(-0.2, 0.2, 180)
+    rows = np.column_stack([stripe + thickness + length, 5 * (stripe + thickness - length)])
+    centers = cut_rows(rows, np.ones(180), 3)
+    expected = [rows[stripe == k].mean(axis=0) for k in (-1, 0, 1)]
+    ascending = centers[np.argsort(centers @ [1.0, 0.2])]
+    np.testing.assert_allclose(ascending, expected, atol=1e-9)
+    shuffled = rng.permutation(180)
+    np.testing.assert_allclose(
+        np.sort(cut_rows(rows[shuffled], np.ones(180), 3), axis=0), np.sort(centers, axis=0)
+    )
 
 
 @pytest.mark.parametrize("units", ["own", "equal"])

@@ -29,14 +29,15 @@ from eosparse.fitting.reasons import doubt_flags
 from eosparse.fitting.table_learners import LEARNERS, choose_learner, is_outdone, list_learners
 from eosparse.fitting.targets import is_regression_target
 from eosparse.inference import (
-    LabelExplanation,
     LabelNoise,
     Promise,
     check_targets,
     estimate_label_noise,
+    explain_cautiously,
     explain_labels,
     flag_wrong_labels,
     make_monotone,
+    promise_by_overlap,
     promise_labels,
     promise_targets,
 )
@@ -201,7 +202,8 @@ def _is_regression(task: str, estimator: Any, labels: Any) -> bool:
 class _Judged:
     """Rows that count, and what held-out probabilities say about their labels.
 
-    `asked` has what is needed to ask another learner: the rows and their folds.
+    `asked` has what is needed to ask another learner: the rows and their folds. `votes` has the
+    shares of the classes among the nearest rows.
     """
 
     rows: IntArray
@@ -212,6 +214,7 @@ class _Judged:
     weights: FloatArray
     noise: LabelNoise
     asked: tuple[Any, IntArray] | None
+    votes: FloatArray | None = None
 
     @property
     def own(self) -> FloatArray:
@@ -226,13 +229,14 @@ def _judge(found: LearnedLabels, n_neighbors: int, is_compared: bool) -> _Judged
     # Weights make wrong labels plain, and chance too: the mean of both rounds ranks best.
     probabilities = average_probabilities(learned.first.probabilities, learned.last.probabilities)
     folds = np.zeros(len(classes), dtype=np.intp) if learned.folds is None else learned.folds
-    neighbours = find_neighbours(problem.X, folds, n_neighbors)
+    neighbours, votes = find_neighbours(problem.X, folds, n_neighbors), None
     if neighbours is not None:
+        votes = neighbours.vote(classes, problem.prior, len(problem.names))
         weigh = partial(_weigh, noise.gap, problem.prior, classes)
         probabilities = pool_votes(probabilities, classes, problem.prior, neighbours, weigh)
     return _Judged(
         found.rows.numbers, classes, problem.names, problem.prior, probabilities, learned.weights,
-        noise, None if is_compared else (problem.X, folds),
+        noise, None if is_compared else (problem.X, folds), votes,
     )  # fmt: skip
 
 
@@ -281,6 +285,9 @@ def _report_labels(
 ) -> LabelIssues:
     suspicion = 1.0 - judged.own
     explained = explain_labels(judged.probabilities, judged.classes, judged.noise.matrix)
+    if promise_by_overlap(judged.probabilities, judged.classes, judged.prior):
+        # A promise is kept by caution. Where there is none, the likeliest explanation is the best.
+        explained = explain_cautiously(judged.probabilities, judged.classes, explained)
     chances = make_monotone(suspicion, explained.chances)
     given = judged.names[judged.classes]
     suggested = judged.names[judged.probabilities.argmax(axis=1)]
@@ -293,15 +300,13 @@ def _report_labels(
     }
     table = make_issue_table(X, y, judged.rows, columns, is_issue, suspicion)
     rates = dict(zip(judged.names.tolist(), judged.noise.class_rates.tolist(), strict=True))
-    promise = partial(_promise_labels, judged, explained, is_issue, fdr)
+    promise = partial(_promise_labels, judged, is_issue)
     return LabelIssues(table, rates, judged.names, learner, promise, model)
 
 
-def _promise_labels(
-    judged: _Judged, explained: LabelExplanation, is_issue: BoolArray, fdr: float
-) -> Promise:
+def _promise_labels(judged: _Judged, is_issue: BoolArray) -> Promise:
     classes, prior = judged.classes, judged.prior
-    promise = promise_labels(judged.probabilities, classes, prior, explained, is_issue, fdr)
+    promise = promise_labels(judged.probabilities, classes, prior, is_issue, judged.votes)
     if not promise or judged.asked is None:
         return promise
     X, folds = judged.asked

@@ -89,7 +89,7 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         Whether a row belongs to all boxes, by its distances, or to the nearest one.
     temperature : float or "auto", default="auto"
         How soft affiliations are, in units of the mean squared distance of a row from its box.
-        "auto" chooses by cross-validation, for each covering.
+        "auto" averages several, for each covering, by what they say about held-out labels.
     simplex : {"per-class", "single"}, default="per-class"
         "per-class" keeps the share of each class in the weight. With "single" all rows share one
         simplex, as in the paper, and a class may lose all its weight.
@@ -109,7 +109,7 @@ class SPAClassifier(SummaryMixin, ClassifierMixin, BaseEstimator):  # type: igno
         The classes.
     coverings_ : list of dict
         The coverings, that with the largest share first: ``n_boxes``, ``epsilon_features``,
-        ``units``, ``temperature`` (0 for hard affiliations) and ``share``.
+        ``units``, ``temperatures`` with the share of each (0 for hard affiliations) and ``share``.
     box_centers_ : ndarray of shape (n_boxes, n_features)
         Mean of the rows of each box of all coverings, in the columns' own units.
     box_labels_ : ndarray of shape (n_boxes, n_classes)
@@ -372,7 +372,7 @@ def _describe(covering: Covering) -> dict[str, Any]:
         "n_boxes": covering.n_boxes,
         "epsilon_features": settings.epsilon_features,
         "units": settings.units,
-        "temperature": settings.temperature,
+        "temperatures": covering.fitted.temperatures,
         "share": covering.share,
     }
 

@@ -12,8 +12,9 @@ for a covering:
   explain the columns they were cut from, and no other.
 
 With many wrong labels, the first hardly tells coverings apart, and the best of many is the
-luckiest. So no single one is taken: coverings get shares by the closed form of the paper, with the
-second as prior.
+luckiest. So no single one is taken: coverings, and the temperatures of each, get shares by the
+closed form of the paper. The prior is the second, less where there are many boxes, whose labels
+are the votes of few rows.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from eosparse.fitting.spa_fit import (
     LabelledTable,
     SPASettings,
     Units,
+    affiliate,
     bisect_by,
     find_starts,
     fit_boxes,
@@ -55,6 +57,8 @@ _FOLDS = 5
 _SHARPNESS = (1.0, 1.5, 2.5, 4.0, 6.0, 10.0)
 # Alpha of the shares: a log-likelihood that is larger by this gives e times the share.
 _ALPHA = 2.0
+# Of the number of boxes in the prior: half a unit for every e-fold.
+_POWER_OF_BOXES = 0.5
 # Columns of any boxes explain each other by chance to about this part.
 _LEAST_STRUCTURE = 0.01
 # Coverings beyond the best ones, or with shares below, change predictions by next to nothing.
@@ -117,7 +121,7 @@ def choose_coverings(
     >>> candidates = list_candidates(base, 40, boxes=(2, 8))
     >>> choice = choose_coverings({"equal": table}, candidates, 1.5, np.random.RandomState(0))
     >>> [covering.n_boxes for covering in choice.coverings.parts], choice.alpha
-    ([8, 2], 1.5)
+    ([2, 8], 1.5)
     """
     given = np.inf if alpha == "auto" else float(alpha)
     samples = {units: table.thin(_MOST_ROWS) for units, table in tables.items()}
@@ -178,7 +182,7 @@ def _judge_all(
     folds: IntArray,
     random_state: np.random.RandomState,
 ) -> list[_Candidate]:
-    """Fit the boxes of all candidates, and keep the best temperature of each."""
+    """Fit the boxes of all candidates; those of different temperatures are the same."""
     judged: list[_Candidate] = []
     starts: dict[tuple[Units, int, bool], list[Boxes]] = {}
     metrics: dict[tuple[Units, float | None], FloatArray] = {}
@@ -200,27 +204,33 @@ def _judge_all(
         structure = max(measure_structure(table, fitted), _LEAST_STRUCTURE)
         # Equal weights are one candidate beside several that choose columns: they count alike.
         count = n_weighed if n_weighed > 0 and not learns else 1
-        best = max(
-            (_judge(table, unit, fitted, temperature, folds) for temperature in temperatures),
-            key=lambda candidate: candidate.log_share,
-        )
-        prior = float(np.log(structure * count))
-        judged.append(replace(best, log_share=best.log_share / _ALPHA + prior))
+        prior = float(np.log(structure * count) - _POWER_OF_BOXES * np.log(unit.n_boxes))
+        judged.append(_judge(table, unit, fitted, temperatures, folds, prior))
     return judged
 
 
 def _judge(
     table: LabelledTable,
     settings: SPASettings,
-    unit: FittedBoxes,
-    temperature: float,
+    fitted: FittedBoxes,
+    temperatures: list[float],
     folds: IntArray,
+    prior: float,
 ) -> _Candidate:
-    """Return boxes at a temperature, with what they gain on held-out labels."""
-    fitted = replace(unit, softness=unit.softness * temperature)
-    covering = Covering(replace(settings, temperature=temperature), table.columns, fitted)
-    held_out = predict_held_out(table, fitted.affiliations(table.values), folds)
-    return _Candidate(covering, held_out, measure_gain(table, held_out, folds))
+    """Return boxes at temperatures with shares, by what each gains on held-out labels."""
+    distances = fitted.boxes.distances(table.values)
+    held_out = [
+        predict_held_out(table, affiliate(distances, temperature * fitted.scatter), folds)
+        for temperature in temperatures
+    ]
+    gains = np.array([measure_gain(table, part, folds) for part in held_out]) / _ALPHA
+    shares = softmax(gains)
+    mixed = replace(fitted, temperatures=dict(zip(temperatures, shares.tolist(), strict=True)))
+    return _Candidate(
+        Covering(settings, table.columns, mixed),
+        np.tensordot(shares, np.stack(held_out), axes=1),
+        float(logsumexp(gains) - np.log(len(gains))) + prior,
+    )
 
 
 def predict_held_out(table: LabelledTable, affiliations: FloatArray, folds: IntArray) -> FloatArray:
@@ -293,7 +303,7 @@ def measure_structure(table: LabelledTable, fitted: FittedBoxes) -> float:
     sample = table.thin(max(_MOST_DISTANCES // (n_boxes * table.n_features), 100))
     values, share = sample.values, sample.prior / sample.prior.sum()
     distances = boxes.distances(values)
-    softness = max(fitted.softness, 1e-300)
+    softness = max(fitted.scatter, 1e-300)
     explained = total = 0.0
     for column in np.flatnonzero(boxes.feature_weights > 1e-3 * boxes.feature_weights.max()):
         own, centers = values[:, column], boxes.centers[:, column]

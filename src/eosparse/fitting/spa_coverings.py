@@ -55,7 +55,9 @@ class Covering:
     def refine(self, table: LabelledTable, epsilon_label: float) -> Covering:
         """Return the covering fitted on to all rows, in the same coordinates, and to labels."""
         settings = replace(self.settings, epsilon_label=epsilon_label)
-        return replace(self, settings=settings, fitted=fit_from(table, settings, self.fitted.boxes))
+        fitted = fit_from(table, settings, self.fitted.boxes)
+        fitted = replace(fitted, temperatures=self.fitted.temperatures)
+        return replace(self, settings=settings, fitted=fitted)
 
 
 @dataclass(frozen=True)

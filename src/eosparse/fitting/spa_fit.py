@@ -17,6 +17,7 @@ from eosparse.models import (
     BoxSums,
     SPAModel,
     bisect_rows,
+    cut_rows,
     find_companions,
     sum_boxes,
 )
@@ -33,6 +34,8 @@ _MOST_ROWS_TO_START = 2**17
 _MOST_DISTINCT = 3000
 # Sets of columns that go together, each a start of boxes that choose their columns.
 _SPARSE_STARTS = 3
+# One direction, that of the columns that go together most, has no more groups along it.
+_MOST_PIECES = 6
 # The objective after so many passes tells which start is best.
 _FIRST_PASSES = 4
 # Columns with a smaller part of the largest feature weight do not move a start.
@@ -175,13 +178,16 @@ class FittedBoxes:
         The error that the boxes were fitted by.
     result : Result
         How the alternation went.
-    softness : float
-        Temperature in units of squared distance; 0 for hard affiliations.
+    scatter : float
+        Mean squared distance of a row from its box.
+    temperatures : dict
+        Share of each temperature, in units of the scatter; 0 stands for hard affiliations.
     """
 
     model: SPAModel
     result: Result[Boxes]
-    softness: float
+    scatter: float
+    temperatures: dict[float, float]
 
     @property
     def boxes(self) -> Boxes:
@@ -197,17 +203,16 @@ class FittedBoxes:
         return float(np.square(weights).sum()) * _FEWEST_COLUMNS > 1.0
 
     def affiliations(self, values: FloatArray) -> FloatArray:
-        """Return Γ ∝ exp(-distance / softness), the closed form of the paper again.
+        """Return Γ ∝ exp(-distance / temperature), the closed form of the paper again.
 
-        Without softness, rows belong to the nearest box alone.
+        Several temperatures are averaged by their shares.
         """
         distances = self.boxes.distances(values)
-        if self.softness > 0:
-            affiliations: FloatArray = softmax(-distances / self.softness, axis=1)
-            return affiliations
-        nearest = np.zeros_like(distances)
-        nearest[np.arange(len(values)), distances.argmin(axis=1)] = 1.0
-        return nearest
+        parts = (
+            share * affiliate(distances, temperature * self.scatter)
+            for temperature, share in self.temperatures.items()
+        )
+        return np.asarray(sum(parts))
 
     def find_raw_centers(self, table: LabelledTable) -> FloatArray:
         """Return the mean of the rows of each box, in the columns' own units."""
@@ -225,10 +230,27 @@ class FittedBoxes:
         return np.where(filled[:, None], means, mean)
 
 
+def affiliate(distances: FloatArray, softness: float) -> FloatArray:
+    """Return how much rows belong to boxes; without softness, to the nearest one alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> affiliate(np.array([[0.0, np.log(3.0)]]), 1.0).round(2).tolist()
+    [[0.75, 0.25]]
+    """
+    if softness > 0:
+        return np.asarray(softmax(-distances / softness, axis=1))
+    nearest = np.zeros_like(distances)
+    nearest[np.arange(len(distances)), distances.argmin(axis=1)] = 1.0
+    return nearest
+
+
 def fit_boxes(table: LabelledTable, settings: SPASettings, starts: Iterable[Boxes]) -> FittedBoxes:
     """Fit the boxes to equally weighted rows from each start, and keep the lowest objective.
 
-    After a few passes the best start is known, and only that one is followed to its end.
+    After a few passes the best start is known, and only that one is followed to its end, unless it
+    ends on a single column.
 
     Parameters
     ----------
@@ -255,8 +277,12 @@ def fit_boxes(table: LabelledTable, settings: SPASettings, starts: Iterable[Boxe
     rough = replace(settings, max_iter=min(_FIRST_PASSES, settings.max_iter))
     solutions = [fit_from(table, rough, start) for start in (first, *others)]
     # Like a Gaussian on a single point, a single column is no solution unless there is no other.
-    best = min(solutions, key=lambda found: (found.is_collapsed, found.result.objective))
-    return fit_from(table, settings, best.boxes)
+    solutions.sort(key=lambda found: (found.is_collapsed, found.result.objective))
+    ends = (fit_from(table, settings, found.boxes) for found in solutions)
+    best = next(ends)
+    if not best.is_collapsed:
+        return best
+    return next((found for found in ends if not found.is_collapsed), best)
 
 
 def fit_from(table: LabelledTable, settings: SPASettings, start: Boxes) -> FittedBoxes:
@@ -288,8 +314,8 @@ def fit_from(table: LabelledTable, settings: SPASettings, start: Boxes) -> Fitte
     total = table.rows.fold(
         lambda block, prior: np.array([prior @ boxes.distances(block.values).min(axis=1)])
     )
-    softness = settings.temperature * float(total[0] / table.prior.sum())
-    return FittedBoxes(model, result, softness)
+    scatter = float(total[0] / table.prior.sum())
+    return FittedBoxes(model, result, scatter, {settings.temperature: 1.0})
 
 
 def find_starts(
@@ -317,6 +343,8 @@ def find_starts(
             sparse = np.zeros(n_columns)
             sparse[companions] = 1.0
             starts.append(bisect_by(table, sparse, settings.n_boxes))
+            if len(starts) == 2 and settings.n_boxes <= _MOST_PIECES:
+                starts.append(bisect_by(table, sparse, settings.n_boxes, cut_rows))
     for _ in range(settings.n_init - 1):
         size = min(settings.n_boxes, int(np.count_nonzero(table.prior)))
         centers, _ = kmeans_plusplus(
@@ -326,8 +354,13 @@ def find_starts(
     return starts
 
 
-def bisect_by(table: LabelledTable, feature_weights: FloatArray, n_boxes: int) -> Boxes:
-    """Return boxes by bisection of rows whose columns count by these weights.
+def bisect_by(
+    table: LabelledTable,
+    feature_weights: FloatArray,
+    n_boxes: int,
+    find_centers: Callable[[FloatArray, FloatArray, int], FloatArray] = bisect_rows,
+) -> Boxes:
+    """Return boxes by bisection, or otherwise, of rows whose columns count by these weights.
 
     Examples
     --------
@@ -340,7 +373,7 @@ def bisect_by(table: LabelledTable, feature_weights: FloatArray, n_boxes: int) -
     table = table.thin(_MOST_ROWS_TO_START)
     counts = feature_weights > _NEGLIGIBLE_WEIGHT * feature_weights.max()
     roots = np.sqrt(feature_weights[counts])
-    found = bisect_rows(table.values[:, counts] * roots, table.prior, n_boxes)
+    found = find_centers(table.values[:, counts] * roots, table.prior, n_boxes)
     centers = np.zeros((len(found), len(counts)))
     centers[:, counts] = found / roots
     labels = np.ones((len(found), table.n_classes))

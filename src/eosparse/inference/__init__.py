@@ -8,13 +8,18 @@ from eosparse.inference.groups_apart import Group, find_groups_apart
 from eosparse.inference.label_noise import (
     LabelExplanation,
     LabelNoise,
-    blur_explanation,
     estimate_label_noise,
+    explain_cautiously,
     explain_labels,
     flag_wrong_labels,
     make_monotone,
 )
-from eosparse.inference.label_promise import check_targets, promise_labels, promise_targets
+from eosparse.inference.label_promise import (
+    check_targets,
+    promise_by_overlap,
+    promise_labels,
+    promise_targets,
+)
 from eosparse.inference.law import Law
 from eosparse.inference.mixture_law import MixtureLaw
 from eosparse.inference.promise import Promise, TailCheck
@@ -40,18 +45,19 @@ __all__ = [
     "SelfPull",
     "TailCheck",
     "UpperNormal",
-    "blur_explanation",
     "check_targets",
     "compute_auc",
     "compute_mean_auc",
     "count_beyond",
     "count_rejections",
     "estimate_label_noise",
+    "explain_cautiously",
     "explain_labels",
     "find_combinations",
     "find_groups_apart",
     "flag_wrong_labels",
     "make_monotone",
+    "promise_by_overlap",
     "promise_labels",
     "promise_targets",
 ]

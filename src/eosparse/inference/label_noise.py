@@ -40,6 +40,9 @@ _FIRST_PRECISION = 0.1
 # changes by more than this, which is far below their standard errors, or after this many rounds.
 _SETTLED = 1e-3
 _MOST_ROUNDS = 300
+# The log-likelihood falls by this at one standard error; a cautious sharpness is found in so many
+# steps, no farther below the best one than by this logarithm.
+_STANDARD_ERROR, _HALVINGS, _WIDEST_DOUBT = 0.5, 5, float(np.log(5.0))
 # Keeps logarithms and quotients finite.
 _TINY = 1e-300
 
@@ -244,10 +247,14 @@ def explain_labels(
     return min(fits, key=lambda explanation: explanation.misfit)
 
 
-def blur_explanation(
-    probabilities: FloatArray, classes: IntArray, explained: LabelExplanation, factor: float
+def explain_cautiously(
+    probabilities: FloatArray, classes: IntArray, explained: LabelExplanation
 ) -> LabelExplanation:
-    """Explain the labels by more overlap: the sharpness is a part of the best one.
+    """Explain the labels by as much overlap as is within one standard error of the best.
+
+    The sharpness is the smallest one that costs less than half a unit of the log-likelihood, and no
+    smaller than a fifth of the best: whether few rows disagree because classes overlap or because
+    labels are wrong is not known any better.
 
     Examples
     --------
@@ -256,13 +263,24 @@ def blur_explanation(
     >>> labels = np.zeros(100, dtype=int)
     >>> labels[7] = 1
     >>> explained = explain_labels(sure, labels)
-    >>> blurred = blur_explanation(sure, labels, explained, 0.5)
-    >>> bool(blurred.chances[7] < explained.chances[7])
+    >>> cautious = explain_cautiously(sure, labels, explained)
+    >>> bool(cautious.chances[7] < explained.chances[7])
     True
     """
-    place = float(np.log(factor * explained.sharpness))
     logs = np.log(np.clip(probabilities, _SMALLEST_PROBABILITY, 1.0))
-    return _fit_explanation(logs, classes, explained.matrix, (place, place))
+    best, upper = explained, float(np.log(explained.sharpness))
+    lower = upper - _WIDEST_DOUBT
+    place = lower
+    for _ in range(_HALVINGS):
+        found = _fit_explanation(logs, classes, best.matrix, (place, place))
+        if found.misfit <= explained.misfit + _STANDARD_ERROR:
+            best, upper = found, place
+        else:
+            lower = place
+        if lower >= upper:
+            break
+        place = (lower + upper) / 2
+    return best
 
 
 def _fit_explanation(
@@ -275,35 +293,35 @@ def _fit_explanation(
 
     The sharpness is found by Newton's steps within limits, given in logarithms.
     """
-    rows, logs = np.arange(len(classes)), logs - logs.max(axis=1, keepdims=True)
-    place = _find_first_sharpness(logs, classes, matrix, limits)
+    logs, given = logs - logs.max(axis=1, keepdims=True), np.eye(logs.shape[1])[classes]
+    place = _find_first_sharpness(logs, given, matrix, limits)
     for _ in range(_MOST_ROUNDS):
         sharpness = float(np.exp(place))
         clean = _sharpen(logs, sharpness)
-        joint = clean * matrix[:, classes].T
+        joint = clean * (given @ matrix.T)
         likelihoods = np.maximum(joint.sum(axis=1), _TINY)
         shares = joint / likelihoods[:, None]
         means = (clean * logs).sum(axis=1)
         slope = float((shares * logs).sum() - means.sum())
         curvature = float((clean * logs**2).sum() - means @ means)
         step = slope / max(sharpness * curvature, _TINY)
-        before, matrix = matrix, _estimate_noise_of_shares(shares, classes)
+        before, matrix = matrix, _estimate_noise_of_shares(shares, given)
         last, place = place, float(np.clip(place + np.clip(step, -1.0, 1.0), *limits))
         if max(float(np.abs(matrix - before).max()), abs(place - last)) < _SETTLED:
             break
-    chances: FloatArray = np.clip(1.0 - shares[rows, classes], 0.0, 1.0)
+    chances: FloatArray = np.clip(1.0 - (shares * given).sum(axis=1), 0.0, 1.0)
     return LabelExplanation(sharpness, matrix, chances, -float(np.log(likelihoods).sum()))
 
 
 def _find_first_sharpness(
-    logs: FloatArray, classes: IntArray, matrix: FloatArray, limits: tuple[float, float]
+    logs: FloatArray, given: FloatArray, matrix: FloatArray, limits: tuple[float, float]
 ) -> float:
     """Return the logarithm of the sharpness that suits the first noise."""
     if limits[0] == limits[1]:
         return limits[0]
 
     def misfit(place: float) -> float:
-        joint = _sharpen(logs, float(np.exp(place))) * matrix[:, classes].T
+        joint = _sharpen(logs, float(np.exp(place))) * (given @ matrix.T)
         return -float(np.log(np.maximum(joint.sum(axis=1), _TINY)).sum())
 
     found = minimize_scalar(
@@ -318,11 +336,11 @@ def _sharpen(logs: FloatArray, sharpness: float) -> FloatArray:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def _estimate_noise_of_shares(shares: FloatArray, classes: IntArray) -> FloatArray:
-    """Return the noise matrix from the share of each class in each row."""
+def _estimate_noise_of_shares(shares: FloatArray, given: FloatArray) -> FloatArray:
+    """Return the noise matrix from the share of each class in each row, and its label as 0/1."""
     n_classes = shares.shape[1]
-    rate = 1.0 - float(shares[np.arange(len(classes)), classes].mean())
-    counts = np.stack([np.bincount(classes, shares[:, k], n_classes) for k in range(n_classes)])
+    counts = shares.T @ given
+    rate = 1.0 - float(np.trace(counts)) / len(shares)
     pseudo = _PSEUDO_ROWS + _PSEUDO_ROWS_PER_CLASS * (n_classes - 2)
     filled = counts + pseudo * _make_even_noise(rate, n_classes)
     matrix: FloatArray = filled / filled.sum(axis=1, keepdims=True)

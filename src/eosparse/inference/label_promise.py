@@ -2,10 +2,10 @@
 
 Nothing but labels tells mistakes from classes that overlap: a class of which the learner is sure
 and that is given another label one time in ten looks like one with a tenth of its labels wrong. So
-the rate is promised only where overlap cannot make up much of what is flagged: if labels are hardly
-contradicted more often where the learner is less sure, and if most of the flagged labels would be
-wrong too with more overlap than there seems to be. Where more than a quarter of the labels seem to
-be wrong, the learner may as well not fit.
+the rate is promised only where overlap cannot make up much of what is flagged: if labels are not
+contradicted much more often where the learner is less sure. A learner that does not fit makes
+mistakes of its own. It shows where more than a quarter of the labels seem to be wrong, and where
+the nearest rows side with the labels that are flagged.
 """
 
 from __future__ import annotations
@@ -14,33 +14,28 @@ import numpy as np
 from scipy.stats import norm
 
 from eosparse.core import BoolArray, FloatArray, IntArray
-from eosparse.inference.label_noise import (
-    LabelExplanation,
-    blur_explanation,
-    estimate_label_noise,
-)
+from eosparse.inference.label_noise import estimate_label_noise
 from eosparse.inference.promise import Promise, TailCheck
 
 # Excess of contradicted labels where the learner is less sure, plus one standard error.
-_MOST_OVERLAP = 0.1
+_MOST_OVERLAP = 0.3
 # Excess minus one standard error from which on it is clear that classes overlap.
-_CLEAR_OVERLAP = 0.05
+_CLEAR_OVERLAP = 0.1
 # With more labels wrong, a learner that does not fit is the likelier explanation.
 _MOST_NOISE = 0.25
 # Of fewer flagged labels, one that is only rare is too large a share.
 _FEWEST_FLAGGED = 5
-# Of the sharpness, and of the rate that is then expected: if probabilities were so much less sure,
-# the rate may be so many times what was asked for.
-_LESS_SHARP, _TIMES_RATE = 0.7, 3.0
+# Share of the flagged labels that the nearest rows doubt too. Rows near a wrong label mostly have
+# the right one.
+_FEWEST_AGREE = 0.8
 
 
 def promise_labels(
     probabilities: FloatArray,
     classes: IntArray,
     prior: FloatArray,
-    explained: LabelExplanation,
     is_issue: BoolArray,
-    fdr: float,
+    votes: FloatArray | None = None,
 ) -> Promise:
     """Say whether the false-discovery rate of flagged labels can be promised.
 
@@ -52,23 +47,48 @@ def promise_labels(
         Given class of each row, as a number from 0.
     prior : array of shape (n_samples,)
         Prior weights.
-    explained : LabelExplanation
-        From `explain_labels`.
     is_issue : array of bool of shape (n_samples,)
         Which labels are flagged.
-    fdr : float
-        The rate.
+    votes : array of shape (n_samples, n_classes), optional
+        Shares of the classes among the nearest rows.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from eosparse.inference import explain_labels
     >>> truth = np.arange(300) % 2
     >>> sure = np.where(truth[:, None] == [0, 1], 0.999, 0.001)
     >>> labels = np.where(np.arange(300) % 10 == 0, 1 - truth, truth)
-    >>> explained = explain_labels(sure, labels)
-    >>> str(promise_labels(sure, labels, np.ones(300), explained, labels != truth, 0.1))
+    >>> str(promise_labels(sure, labels, np.ones(300), labels != truth))
     'yes: the classes hardly overlap'
+    """
+    overlap = promise_by_overlap(probabilities, classes, prior)
+    if not overlap:
+        return overlap
+    n_flagged = int(np.count_nonzero(is_issue))
+    if 0 < n_flagged < _FEWEST_FLAGGED:
+        return Promise(False, f"one rare row among {n_flagged} flagged ones would break it")
+    if (
+        n_flagged
+        and votes is not None
+        and _agree(probabilities, classes, is_issue, votes) < _FEWEST_AGREE
+    ):
+        return Promise(
+            False,
+            "the nearest rows side with many of the labels that are flagged: the model may not fit",
+        )
+    return overlap
+
+
+def promise_by_overlap(probabilities: FloatArray, classes: IntArray, prior: FloatArray) -> Promise:
+    """Say whether a rate can be promised at all, whichever labels are flagged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unsure = np.column_stack([np.linspace(0, 1, 200), np.linspace(1, 0, 200)])
+    >>> labels = (np.random.default_rng(0).random(200) < unsure[:, 1]).astype(int)
+    >>> bool(promise_by_overlap(unsure, labels, np.ones(200)))
+    False
     """
     noise = estimate_label_noise(probabilities, classes, prior)
     if noise.rate > _MOST_NOISE:
@@ -84,18 +104,16 @@ def promise_labels(
         )
     if noise.largest_overlap > _MOST_OVERLAP:
         return Promise(False, "so few rows do not tell whether the classes overlap")
-    n_flagged = int(np.count_nonzero(is_issue))
-    if 0 < n_flagged < _FEWEST_FLAGGED:
-        return Promise(False, f"one rare row among {n_flagged} flagged ones would break it")
-    if n_flagged:
-        blurred = blur_explanation(probabilities, classes, explained, _LESS_SHARP)
-        if 1 - float(blurred.chances[is_issue].mean()) > _TIMES_RATE * fdr:
-            return Promise(
-                False,
-                "with a little more overlap of the classes than there seems to be, many of the "
-                "flagged labels would be right",
-            )
     return Promise(True, "the classes hardly overlap")
+
+
+def _agree(
+    probabilities: FloatArray, classes: IntArray, is_issue: BoolArray, votes: FloatArray
+) -> float:
+    """Return the share of flagged labels for whose suggestion more of the nearest rows vote."""
+    flagged = np.flatnonzero(is_issue)
+    suggested = probabilities[flagged].argmax(axis=1)
+    return float((votes[flagged, suggested] > votes[flagged, classes[flagged]]).mean())
 
 
 def check_targets(deviations: FloatArray, prior: FloatArray, is_issue: BoolArray) -> TailCheck:

@@ -1,7 +1,7 @@
 """Error functions g(x, θ), one model per file."""
 
 from eosparse.models.base import Attempt, ErrorMoments, Request, TableModel
-from eosparse.models.box_starts import bisect_rows, find_companions
+from eosparse.models.box_starts import bisect_rows, cut_rows, find_companions
 from eosparse.models.cell_search import (
     RowCells,
     choose_cells,
@@ -75,6 +75,7 @@ __all__ = [
     "choose_cells",
     "cluster_starts",
     "coupling_for_efficiency",
+    "cut_rows",
     "draw_gaps",
     "find_companions",
     "find_rivals",
