@@ -1,4 +1,8 @@
-"""What was done to bent columns, as histograms with the law that was learned."""
+"""What was done to bent columns, as histograms with the law that was learned.
+
+Bars are equally wide after the column is bent. In the units of the column, one bar would hold nearly
+all values of a very skewed one, and the picture would show nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +19,12 @@ from eosparse.tables.detection import ScoredTable
 
 # More pictures would not be looked at.
 _MOST_PICTURES = 12
-# Bars of a histogram, and points of the curve per bar.
-_N_BARS, _FINER = 40, 4
+# Bars of a histogram, points of the curve per bar, and values that a bar should be able to hold.
+_MOST_BARS, _FEWEST_BARS, _FINER, _VALUES_PER_BAR = 40, 8, 4, 3
 # Values beyond these quantiles may be outliers: a picture of all would show nothing else.
 _LEVELS = (0.005, 0.995)
+# Room beyond these quantiles, in standard deviations of the bell curve.
+_ROOM = 0.5
 
 
 @dataclass(frozen=True)
@@ -34,11 +40,11 @@ class MarginPicture:
     is_date : bool
         Whether its values are days since 1970-01-01.
     edges : list of float
-        Edges of the bars.
+        Edges of the bars, in the units of the column; equally far apart after it is bent.
     counts : list of int
         Values in each bar.
-    points, expected : list of float
-        A curve: the values that the law expects in a bar around each point.
+    expected : list of float
+        A curve: the values that the law expects in a bar around each quarter of one.
     n_beyond : int
         Values outside of the picture.
     n_heap : int
@@ -50,7 +56,6 @@ class MarginPicture:
     is_date: bool
     edges: list[float]
     counts: list[int]
-    points: list[float]
     expected: list[float]
     n_beyond: int
     n_heap: int
@@ -81,34 +86,29 @@ def _draw(column: Any, margin: Margin, values: FloatArray, mass: FloatArray) -> 
     values, mass = values[is_there], mass[is_there]
     is_shown = np.ones(len(values), np.bool_) if margin.heap is None else values != margin.heap
     shown, mass, n_rows = values[is_shown], mass[is_shown], float(mass.sum())
-    edges = _choose_edges(shown)
-    counts, _ = np.histogram(shown, edges, weights=mass)
-    points, expected = _expect(margin, edges, float(mass.sum()))
+    scores = margin(shown)
+    edges = _choose_edges(scores, len(np.unique(shown)))
+    counts, _ = np.histogram(scores, edges, weights=mass)
+    finer = np.linspace(edges[0], edges[-1], _FINER * len(counts) + 1)
+    expected = float(mass.sum()) * _FINER * np.diff(ndtr(finer))
     return MarginPicture(
         column=column.name,
         words=margin.words,
         is_date=column.kind is Kind.DATE,
-        edges=_round(edges),
+        edges=_round(margin.invert(edges)),
         counts=[round(count) for count in counts.tolist()],
-        points=_round(points),
         expected=_round(expected),
         n_beyond=round(float(mass.sum() - counts.sum())),
         n_heap=round(n_rows - float(mass.sum())),
     )
 
 
-def _choose_edges(values: FloatArray) -> FloatArray:
-    low, high = np.quantile(values, _LEVELS)
-    room = 0.1 * (high - low) or 1.0
-    low, high = max(low - room, values.min()), min(high + room, values.max())
-    return np.linspace(low, high if high > low else low + 1.0, _N_BARS + 1)
-
-
-def _expect(margin: Margin, edges: FloatArray, n_values: float) -> tuple[FloatArray, FloatArray]:
-    """Return points between the edges, and how many values the law expects in a bar there."""
-    finer = np.interp(np.arange(_FINER * _N_BARS + 1) / _FINER, np.arange(_N_BARS + 1), edges)
-    shares = np.abs(np.diff(ndtr(margin(finer))))
-    return (finer[1:] + finer[:-1]) / 2, n_values * _FINER * shares
+def _choose_edges(scores: FloatArray, n_values: int) -> FloatArray:
+    """Return the edges of bars for normal scores of some different values."""
+    low, high = np.quantile(scores, _LEVELS)
+    low, high = max(low - _ROOM, scores.min()), min(high + _ROOM, scores.max())
+    n_bars = int(np.clip(n_values // _VALUES_PER_BAR, _FEWEST_BARS, _MOST_BARS))
+    return np.linspace(low, high if high > low else low + 1.0, n_bars + 1)
 
 
 def _round(values: FloatArray | IntArray) -> list[float]:

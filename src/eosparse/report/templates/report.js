@@ -53,8 +53,17 @@
     return v.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 20) });
   };
 
+  // Texts of numbers at any distance from each other, with as few digits as tell them apart.
+  const nameNumbers = (values) => values.map((v, i) => {
+    const gaps = [values[i - 1], values[i + 1]].filter((other) => other !== undefined && other !== v);
+    const least = Math.min(...gaps.map((other) => Math.abs(v - other))) / 10;
+    const digits = [1, 2, 3, 4, 5].find((d) => Math.abs(v - Number(v.toPrecision(d))) <= least);
+    return v.toLocaleString("en", { maximumSignificantDigits: digits || 6 });
+  });
+  const nameDay = (days) => new Date(864e5 * Math.round(days)).toISOString().slice(0, 10);
+
   // Draw a frame with ticks, and return the scales from values to pixels.
-  const plot = (canvas, x, y, labels, isLogY) => {
+  const plot = (canvas, x, y, labels, isLogY, marks) => {
     const ratio = devicePixelRatio || 1;
     const width = canvas.clientWidth, height = canvas.clientHeight;
     canvas.width = width * ratio;
@@ -74,7 +83,8 @@
     g.fillStyle = css("--soft");
     g.strokeRect(left, top, right - left, bottom - top);
     g.textAlign = "center";
-    for (const v of across) g.fillText(tickText(v, across), px(v), bottom + 16);
+    const below = marks || across.map((v) => ({ at: v, text: tickText(v, across) }));
+    for (const { at, text } of below) g.fillText(text, px(at), bottom + 16);
     g.textAlign = "right";
     along.forEach((v, i) => g.fillText(beside[i], left - 6, py(v) + 4));
     g.textAlign = "center";
@@ -368,25 +378,28 @@
     redraws.push(draw);
   };
 
-  // Histograms of the columns that were bent, with the values that the learned law expects.
+  // Histograms of the columns that were bent, with the values that the learned law expects. Bars are
+  // equally wide, and some of their edges are named in the units of the column.
   const drawMargins = () => {
     data.map.margins.forEach((margin, k) => {
-      const { edges, counts, points, expected } = margin;
-      const ends = [edges[0], edges[edges.length - 1]];
-      const most = 1.05 * Math.max(...counts, ...expected);
-      const label = margin.is_date ? "days since 1970" : "";
+      const { edges, counts, expected } = margin;
+      const n = counts.length, most = 1.05 * Math.max(...counts, ...expected);
+      const places = [0, 1, 2, 3, 4].map((i) => Math.round((i * n) / 4)), named = places.map((at) => edges[at]);
+      const texts = margin.is_date ? named.map(nameDay) : nameNumbers(named);
+      const marks = places.map((at, i) => ({ at, text: texts[i] }));
       const draw = () => {
-        const { g, px, py } = plot(by(`margin${k}`), ends, [0, most], [label, "rows"], false);
+        const { g, px, py } = plot(by(`margin${k}`), [0, n], [0, most], ["", "rows"], false, marks);
         g.fillStyle = css("--kept");
         g.globalAlpha = 0.45;
-        counts.forEach((n, i) => {
-          g.fillRect(px(edges[i]), py(n), px(edges[i + 1]) - px(edges[i]) - 0.5, py(0) - py(n));
+        counts.forEach((count, i) => {
+          g.fillRect(px(i), py(count), px(i + 1) - px(i) - 0.5, py(0) - py(count));
         });
         g.globalAlpha = 1;
         g.strokeStyle = css("--ink");
         g.lineWidth = 1.5;
         g.beginPath();
-        points.forEach((x, i) => g.lineTo(px(x), py(expected[i])));
+        const finer = expected.length / n;
+        expected.forEach((rows, i) => g.lineTo(px((i + 0.5) / finer), py(rows)));
         g.stroke();
         g.lineWidth = 1;
       };
