@@ -11,20 +11,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eosparse.rows.compression import find_compression_of, open_unbounded
 from eosparse.rows.formats import TableError
-from eosparse.rows.json_text import read_lines, read_object
+from eosparse.rows.json_text import decode_line, read_lines, read_object
 from eosparse.rows.own_files import OwnFile, OwnFiles
 from eosparse.rows.text_files import MISSING_TEXT
 
 if TYPE_CHECKING:
-    from pyarrow import Array, DataType, RecordBatch
+    from pyarrow import Array, DataType, RecordBatch, Schema
 
 LINE = "\0line"
 """A column that no table has: each line as it is written."""
 MOST_KEYS = 10_000
 """Different keys of the lines of a file; each is a column, with a cell in every row."""
-# Lines in a batch hold about this many characters, so that a few batches fit into memory.
-_BATCH_CHARACTERS = 2**22
+# Lines that are parsed at a time hold about this many bytes, so that a few batches fit into memory.
+_BATCH_BYTES = 2**22
 _MISSING = frozenset(MISSING_TEXT)
 
 
@@ -33,30 +34,58 @@ class JsonFile(OwnFile):
 
     def read(self, names: Sequence[str], batch_size: int) -> Iterator[RecordBatch]:
         """Read some columns, batch by batch; `LINE` among them are the lines themselves."""
-        records: list[tuple[dict[str, Any], str]] = []
-        n_characters = 0
-        for number, line in read_lines(Path(self.path), self.path, is_bounded=False):
-            records.append((read_object(line, self.path, number), line))
-            n_characters += len(line)
-            if len(records) == batch_size or n_characters > _BATCH_CHARACTERS:
-                yield self._make_batch(records, names)
-                records, n_characters = [], 0
-        if records:
-            yield self._make_batch(records, names)
+        path, number = Path(self.path), 1
+        with open_unbounded(path, find_compression_of(path), self.path) as stream:
+            while lines := stream.readlines(_BATCH_BYTES):
+                records = self._read_block(lines, number, names)
+                for start in range(0, len(records), batch_size):
+                    yield records.slice(start, batch_size)
+                number += len(lines)
 
-    def _make_batch(
-        self, records: list[tuple[dict[str, Any], str]], names: Sequence[str]
-    ) -> RecordBatch:
+    def _read_block(self, lines: list[bytes], first: int, names: Sequence[str]) -> RecordBatch:
+        """Return lines as columns, by pyarrow unless values of a key are of several types."""
         import pyarrow as pa
 
-        columns = []
-        for name in names:
-            if name == LINE:
-                columns.append(pa.array([line for _, line in records], pa.string()))
-                continue
-            kind = self.physical_schema.field(name).type
-            columns.append(_make_column([record.get(name) for record, _ in records], kind))
-        return pa.RecordBatch.from_arrays(columns, names=list(names))
+        columns = {}
+        if LINE in names:
+            texts = (decode_line(line, self.path, i) for i, line in enumerate(lines, first))
+            columns[LINE] = pa.array([text for text in texts if text], pa.string())
+        keys = [name for name in names if name != LINE]
+        schema = pa.schema([self.physical_schema.field(name) for name in keys])
+        try:
+            columns |= _parse_block(b"".join(lines), schema)
+        except (pa.ArrowInvalid, UnicodeDecodeError):
+            columns |= self._parse_lines(lines, first, schema)
+        return pa.RecordBatch.from_arrays([columns[name] for name in names], names=list(names))
+
+    def _parse_lines(self, lines: list[bytes], first: int, schema: Schema) -> dict[str, Array]:
+        records = []
+        for number, line in enumerate(lines, first):
+            if text := decode_line(line, self.path, number):
+                records.append(read_object(text, self.path, number))
+        return {
+            field.name: _make_column([record.get(field.name) for record in records], field.type)
+            for field in schema
+        }
+
+
+def _parse_block(block: bytes, schema: Schema) -> dict[str, Array]:
+    """Return lines as columns; pyarrow raises where a value has another type than its column."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.json
+
+    reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+    parsing = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    table = pyarrow.json.read_json(pa.BufferReader(block), reading, parsing).combine_chunks()
+    columns = {}
+    for name, cells in zip(table.column_names, table.columns, strict=True):
+        column = cells.chunk(0) if cells.num_chunks else pa.array([], cells.type)
+        if pa.types.is_string(column.type):
+            is_gap = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(MISSING_TEXT))
+            column = pc.if_else(is_gap, pa.scalar(None, pa.string()), column)
+        columns[name] = column
+    return columns
 
 
 @dataclass

@@ -38,11 +38,12 @@ def read_lines(source: Path | bytes, name: str, *, is_bounded: bool) -> Iterator
             number += 1
             if len(line) > _MOST_LINE_BYTES:
                 raise TableError(f"{name}, line {number} is longer than {_MOST_LINE_BYTES} bytes.")
-            if text := _decode(line, name, number):
+            if text := decode_line(line, name, number):
                 yield number, text
 
 
-def _decode(line: bytes, name: str, number: int) -> str:
+def decode_line(line: bytes, name: str, number: int) -> str:
+    """Return a line as text without spaces around it; the message of an error names the line."""
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
     except UnicodeDecodeError as error:
