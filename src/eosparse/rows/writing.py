@@ -24,6 +24,8 @@ from eosparse.core import BoolArray, FloatArray, weighted_quantiles
 
 # A way of writing is rare in a column up to this share of its rows.
 _RARE = 0.03
+# Columns that are looked at together.
+_BLOCK = 256
 # Relative error of a number that is mere rounding, in single precision.
 _ROUNDING = 1e-7
 # Usual numbers for each that is written otherwise, up to the same size, or half of it. Where a
@@ -120,7 +122,8 @@ def find_rare_writing(
     RareWriting or None
         None if nothing is rare.
     """
-    rare = [found for place in places for found in _list_rare(values[:, place], mass, place)]
+    chosen = _choose_columns(values, mass, places)
+    rare = [found for place in chosen for found in _list_rare(values[:, place], mass, place)]
     if not rare:
         return None
     shares = np.array([_count_good(found.rows, mass, is_usual) for found in rare])
@@ -135,6 +138,20 @@ def find_rare_writing(
         table[found.name][place] = max(surprise, 0.0)
         decimals[place] = max(found.decimals, decimals[place])
     return RareWriting(tuple(chosen), decimals, table["decimals"], table["sign"])
+
+
+def _choose_columns(values: FloatArray, mass: FloatArray, places: tuple[int, ...]) -> list[int]:
+    """Return the columns with few decimals, or few numbers below zero; some hundred at a time."""
+    chosen: list[int] = []
+    for i in range(0, len(places), _BLOCK):
+        part = list(places[i : i + _BLOCK])
+        block = np.asarray(values[:, part], dtype=np.float64)
+        most = _RARE * (mass @ ~np.isnan(block))
+        n_below = mass @ (block < 0)
+        has_few = mass @ _has_more_decimals(block, MOST_DECIMALS) <= most
+        is_asked = has_few | ((n_below > 0) & (n_below <= most))
+        chosen += [place for place, is_one in zip(part, is_asked, strict=True) if is_one]
+    return chosen
 
 
 def _list_rare(column: FloatArray, mass: FloatArray, place: int) -> Iterator[_Rare]:
@@ -161,10 +178,10 @@ def _count_decimals(column: FloatArray, mass: FloatArray, n_known: float) -> int
     return next(filter(is_enough, range(MOST_DECIMALS + 1)))
 
 
-def _has_more_decimals(column: FloatArray, decimals: int) -> BoolArray:
+def _has_more_decimals(numbers: FloatArray, decimals: int) -> BoolArray:
     """Return which numbers have more decimals; gaps have none."""
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no decimals
-        scaled = column * 10.0**decimals
+        scaled = numbers * 10.0**decimals
         return np.asarray(np.abs(np.rint(scaled) - scaled) > _ROUNDING * np.abs(scaled))
 
 
