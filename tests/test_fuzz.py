@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.fuzz.__main__ import run_fit
-from benchmarks.fuzz.promises import ESTIMATORS, MIXED, RELATIONS, check_promises
-from benchmarks.fuzz.subtables import TWISTS, read_tables, twist
+from benchmarks.fuzz.promises import ESTIMATORS, MIXED, RELATIONS, WITH_GAPS, check_promises
+from benchmarks.fuzz.subtables import TWISTS, punch_gaps, read_tables, twist
 
 from eosparse.comparison.data_folder import DataFolder
 
@@ -49,6 +49,14 @@ def test_twisted_frames(kind):
     table = twist(look_alike(rng, int(rng.integers(20, 120))), [kind], rng)
     labels = pd.DataFrame({"town": rng.choice(["Rome", "Oslo", "Lima"], len(table))})
     check_promises(MIXED[place % 4], list(RELATIONS)[place // 2], table, rng, labels)
+
+
+@pytest.mark.parametrize("name", WITH_GAPS)
+def test_tables_with_gaps(name):
+    place = WITH_GAPS.index(name)
+    rng = np.random.default_rng(place)
+    table = punch_gaps(look_alike(rng, 60), rng)
+    check_promises(name, list(RELATIONS)[place % len(RELATIONS)], table, rng)
 
 
 def test_parts_of_real_tables():

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.bench import Bench
-from benchmarks.cells.robpy import has_robpy, run_robpy
+from benchmarks.cells.robpy import has_robpy, keep_peers, run_robpy
 from benchmarks.real_tables.spoil import list_tables, read_frame
 from eosparse import EOSCells
 from eosparse.comparison.intervals import summarise
@@ -118,5 +118,6 @@ def run(bench: Bench) -> None:
     raw = bench.run_units("cells_b", measure, settings)
     by = ["among", "share", "method"]
     of = ["F1", "recall", "false discoveries", "error of values"]
-    table = summarise(raw, by, of).sort_values(by, kind="stable")
+    table = keep_peers(summarise(raw, by, of), bench.folder / "cells_b.csv")
+    table = table.sort_values(by, kind="stable")
     bench.report("cells_b", "b. Wrong cells in real tables", raw, pd.DataFrame(table))

@@ -12,10 +12,9 @@ from __future__ import annotations
 import time
 
 import numpy as np
-import pandas as pd
 
 from benchmarks.bench import Bench, count_repetitions
-from benchmarks.cells.robpy import has_robpy, run_robpy
+from benchmarks.cells.robpy import has_robpy, keep_peers, run_robpy
 from eosparse import EOSCells
 from eosparse.comparison.intervals import summarise
 from eosparse.comparison.runner import Row
@@ -132,15 +131,6 @@ def _compare(
     }
 
 
-def _keep_peers(table: pd.DataFrame, bench: Bench) -> pd.DataFrame:
-    """Return the table with the peers of an earlier run, of the same tables, if there are none."""
-    path = bench.folder / "cells_a.csv"
-    if has_robpy() or not path.exists():
-        return table
-    before = pd.read_csv(path)
-    return pd.concat([table, before[~before["method"].isin(table["method"])]], ignore_index=True)
-
-
 def run(bench: Bench) -> None:
     settings = [
         {"structure": structure, "n_rows": n, "size": d, "share": share, "length": length,
@@ -155,5 +145,7 @@ def run(bench: Bench) -> None:
     raw = bench.run_units("cells_a", measure, settings)
     by = ["structure", "rows", "columns", "share", "γ", "wrong rows", "method"]
     of = ["discrepancy", "F1", "recall", "false discoveries", "error of values", "seconds"]
-    table = _keep_peers(summarise(raw, by, of), bench).sort_values(by, kind="stable")
+    table = keep_peers(summarise(raw, by, of), bench.folder / "cells_a.csv").sort_values(
+        by, kind="stable"
+    )
     bench.report("cells_a", "a. Structured wrong cells", None, table)

@@ -1,7 +1,8 @@
 """Fit random parts of real tables, and check what every fit promises.
 
 ``python -m benchmarks.fuzz --fits 10000 --seed 0`` reads ``<EOSPARSE_DATA>/tables/*.csv.gz``, and
-prints a line for each broken promise and a table of counts. ``--only 1234`` repeats one fit.
+prints a line for each broken promise and a table of counts. ``--only 1234`` repeats one fit, and
+``--gaps`` fits tables with missing values.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.fuzz.promises import ESTIMATORS, MIXED, RELATIONS, check_promises
-from benchmarks.fuzz.subtables import Table, draw_subtable, read_tables
+from benchmarks.fuzz.promises import ESTIMATORS, MIXED, RELATIONS, WITH_GAPS, check_promises
+from benchmarks.fuzz.subtables import Table, draw_subtable, punch_gaps, read_tables
 from eosparse.comparison.data_folder import DataFolder
 
 # Fits after which progress is told.
@@ -44,17 +46,24 @@ def limit_time(seconds: int) -> Iterator[None]:
 
 
 def run_fit(
-    tables: dict[str, Table], seed: int, number: int, *, verbose: bool = False
+    tables: dict[str, Table],
+    seed: int,
+    number: int,
+    *,
+    verbose: bool = False,
+    with_gaps: bool = False,
 ) -> tuple[str, str, str]:
     """Run one fit; return the estimator, the outcome in a word, and what went wrong."""
     rng = np.random.default_rng([seed, number])
-    name = list(ESTIMATORS)[number % len(ESTIMATORS)]
+    names = WITH_GAPS if with_gaps else list(ESTIMATORS)
+    name = names[number % len(names)]
     relation = str(rng.choice(list(RELATIONS)))
     table = draw_subtable(tables, rng, with_labels=name in MIXED)
-    shape = "x".join(map(str, table.numbers.shape))
+    numbers = punch_gaps(table.numbers, rng) if with_gaps else table.numbers
+    shape = "x".join(map(str, numbers.shape))
     try:
         with limit_time(_MOST_SECONDS):
-            has_answer = check_promises(name, relation, table.numbers, rng, table.labels)
+            has_answer = check_promises(name, relation, numbers, rng, table.labels)
     except Exception as error:  # whatever reaches a user
         if verbose:
             raise
@@ -70,26 +79,30 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="number of a single fit to repeat")
     parser.add_argument("--estimator", choices=list(ESTIMATORS), help="skip all others")
+    parser.add_argument("--gaps", action="store_true", help="take cells out of the tables")
     parser.add_argument("--data", help="folder with tables/*.csv.gz (default: EOSPARSE_DATA)")
     arguments = parser.parse_args()
     folder = DataFolder.locate(arguments.data).path / "tables"
     if not (tables := read_tables(folder)):
         parser.error(f"no table in {folder}: name the folder above with --data or EOSPARSE_DATA.")
+    run = partial(run_fit, tables, arguments.seed, with_gaps=arguments.gaps)
+    names = WITH_GAPS if arguments.gaps else tuple(ESTIMATORS)
     if arguments.only is not None:
-        print(*run_fit(tables, arguments.seed, arguments.only, verbose=True))
+        print(*run(arguments.only, verbose=True))
         return 0
+    gaps = "--gaps " if arguments.gaps else ""
     counts: Counter[tuple[str, str]] = Counter()
     begun = time.perf_counter()
     for number in range(arguments.fits):
-        if arguments.estimator not in (None, list(ESTIMATORS)[number % len(ESTIMATORS)]):
+        if arguments.estimator not in (None, names[number % len(names)]):
             continue
         if number and number % _REPORTED == 0:
             seconds = time.perf_counter() - begun
             print(f"{number} fits in {seconds:.0f} s", file=sys.stderr, flush=True)
-        name, outcome, reason = run_fit(tables, arguments.seed, number)
+        name, outcome, reason = run(number)
         counts[name, outcome] += 1
         if reason:
-            print(f"--seed {arguments.seed} --only {number} {name}: {outcome}: {reason}",
+            print(f"{gaps}--seed {arguments.seed} --only {number} {name}: {outcome}: {reason}",
                   flush=True)  # fmt: skip
     table = pd.Series(counts).unstack(fill_value=0).reindex(list(ESTIMATORS)).dropna()
     print(f"\n{table.astype(int).to_string()}\n{time.perf_counter() - begun:.0f} s")

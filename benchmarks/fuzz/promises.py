@@ -35,6 +35,8 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
 }
 # These take data frames with text as well.
 MIXED = ("auto", "margins", "groups", "local")
+# These take missing values.
+WITH_GAPS = (*MIXED, "gaussian", "EOSPCA", "EOSGaussianMixture")
 # These see the columns as they are: all of them may be multiplied by one number only.
 EUCLIDEAN = ("EOSPCA", "EOSKMeans")
 # All that a fit of finite numbers may answer instead of a result: a `ValueError` with one of these.
@@ -179,7 +181,7 @@ def change_units(name: str, values: FloatArray, rng: np.random.Generator) -> Ite
 
 
 def _reach(values: FloatArray) -> FloatArray:
-    spread = np.subtract(*np.quantile(values, [0.75, 0.25], axis=0))
+    spread = np.subtract(*np.nanquantile(values, [0.75, 0.25], axis=0))
     return np.asarray(np.where(spread > 0, spread, 1.0))
 
 

@@ -20,6 +20,8 @@ _COLUMNS, _ROWS = (2, 8), (12, 600)
 _MOST_LABELS, _MOST_TEXTS = 3, 12
 # The share of draws with no twist, with one and with two of them.
 _TWIST_CHANCES = (0.25, 0.5, 0.25)
+# The share of cells that are taken out, at least and at most.
+_GAPS = (0.02, 0.3)
 Twist = Callable[[FloatArray, np.random.Generator], FloatArray]
 
 
@@ -160,3 +162,10 @@ TWISTS: dict[str, Twist] = {
     "a column times a million": _magnify,
     "a column twice": _copy_column,
 }
+
+
+def punch_gaps(values: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return rows with gaps, at random, of which each keeps a value at least."""
+    is_missing = rng.random(values.shape) < rng.uniform(*_GAPS)
+    is_missing[np.arange(len(values)), rng.integers(values.shape[1], size=len(values))] = False
+    return np.where(is_missing, np.nan, values)

@@ -50,6 +50,9 @@ _TOL = 1e-6
 _MANY_ASIDE = 0.08
 # Margins are worth it if they take away a tenth of what is too much beyond the law.
 _HELP = 0.9
+# Steps with the costs at which cells are judged. With one, variances of clean tables are still too
+# small, and cells of real tables flagged too often; with many, near wrong cells come back.
+_STEPS = 4
 # Expected values come with this interval.
 _INTERVAL = 0.95
 
@@ -128,7 +131,7 @@ class CellFit:
     model : CellModel
         Its model, with the costs at which cells are judged.
     law : Normal
-        Location and covariance after one more step with these costs.
+        Location and covariance after a few more steps with these costs.
     view : TableView
         The columns as the model sees them.
     columns : tuple of ColumnKind
@@ -284,17 +287,18 @@ def _calibrate(
     table: Table,
     sample: Sample,
 ) -> CellFit:
-    """Return a fit with the costs at which cells are judged, after one more step with them.
+    """Return a fit with the costs at which cells are judged, after a few more steps with them.
 
     Good cells far out that the fit sets aside make variances too small. Where next to no wrong ones
-    are among them they count again; one step alone does not let wrong cells widen the law that
-    hides them.
+    are among them they count again; a few steps do not let wrong cells widen the law that hides
+    them.
     """
     seen = replace(sample, values=view(sample.values))
     fitted, law = cast(CellModel, fit.model), fit.result.theta
     model = fitted.set_costs(law, fitted.choose_chance(seen, law))
-    law = _step(model, table, view, law, fit.result.alpha)
-    model = model.set_costs(law, model.choose_chance(seen, law))
+    for _ in range(_STEPS):
+        law = _step(model, table, view, law, fit.result.alpha)
+        model = model.set_costs(law, model.choose_chance(seen, law))
     cells = model.choose(seen.values, law)
     kept = np.where(cells.kept, sample.values[:, view.places], np.nan)
     lows, highs = np.nanmin(kept, axis=0), np.nanmax(kept, axis=0)
