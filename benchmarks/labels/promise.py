@@ -99,7 +99,7 @@ def run(bench: Bench) -> None:
     available = set(list_available())
     sets = (*_GAUSSIAN, *_SPHERES, *_MOONS, *(name for name in _REAL if name in available))
     raw = bench.run_units(
-        "labels_i", measure, _list_settings(sets, count_repetitions(bench.scale, 10))
+        "labels_i", measure, _list_settings(sets, count_repetitions(bench.scale, 10, least=1))
     )
     raw["false share"] = raw["false share"].where(raw["flagged"] > 0, 0.0)
     bench.report("labels_i", "i. Flagged labels, by data", raw, summarise_flags(raw, ["data"]))
@@ -110,7 +110,7 @@ def run(bench: Bench) -> None:
 
 def run_held_back(bench: Bench) -> None:
     """Do the same on the set that was kept apart, and compare the rankings there."""
-    settings = _list_settings((HELD_BACK,), count_repetitions(bench.scale, 10))
+    settings = _list_settings((HELD_BACK,), count_repetitions(bench.scale, 10, least=1))
     raw = bench.run_units("labels_j", measure_held_back, settings)
     raw["false share"] = raw["false share"].where(raw["flagged"] > 0, 0.0)
     table = summarise_flags(raw, ["data", "learner"])

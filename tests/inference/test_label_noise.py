@@ -10,7 +10,6 @@ from eosparse.inference import (
     compute_auc,
     compute_mean_auc,
     estimate_label_noise,
-    explain_cautiously,
     explain_labels,
     flag_wrong_labels,
     promise_labels,
@@ -130,18 +129,6 @@ def test_one_pair_of_classes_confused_is_found():
     flagged = flag_wrong_labels(explained.chances, 0.1)
     assert (given != truth)[flagged].mean() > 0.9
     assert flagged[given != truth].mean() > 0.9
-
-
-@pytest.mark.parametrize(("n", "least", "most"), [(300, 0.2, 0.9), (20_000, 0.9, 1.0)])
-def test_caution_follows_what_the_rows_tell(n, least, most):
-    """Few rows hardly tell overlap from mistakes, many rows do."""
-    _, given, truth, right = simulated(0.1, 3.0, n=n, seed=2)
-    best = explain_labels(learned(right, 2.0), given)
-    cautious = explain_cautiously(learned(right, 2.0), given, best)
-    assert least <= cautious.sharpness / best.sharpness <= most
-    assert cautious.misfit <= best.misfit + 0.5 + 1e-9
-    flagged = flag_wrong_labels(cautious.chances, 0.1)
-    assert (given == truth)[flagged].sum() <= 0.12 * flagged.sum()
 
 
 def test_no_rate_is_promised_if_the_nearest_rows_side_with_flagged_labels():

@@ -33,11 +33,9 @@ from eosparse.inference import (
     Promise,
     check_targets,
     estimate_label_noise,
-    explain_cautiously,
     explain_labels,
     flag_wrong_labels,
     make_monotone,
-    promise_by_overlap,
     promise_labels,
     promise_targets,
 )
@@ -285,9 +283,6 @@ def _report_labels(
 ) -> LabelIssues:
     suspicion = 1.0 - judged.own
     explained = explain_labels(judged.probabilities, judged.classes, judged.noise.matrix)
-    if promise_by_overlap(judged.probabilities, judged.classes, judged.prior):
-        # A promise is kept by caution. Where there is none, the likeliest explanation is the best.
-        explained = explain_cautiously(judged.probabilities, judged.classes, explained)
     chances = make_monotone(suspicion, explained.chances)
     given = judged.names[judged.classes]
     suggested = judged.names[judged.probabilities.argmax(axis=1)]

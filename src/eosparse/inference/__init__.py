@@ -9,14 +9,12 @@ from eosparse.inference.label_noise import (
     LabelExplanation,
     LabelNoise,
     estimate_label_noise,
-    explain_cautiously,
     explain_labels,
     flag_wrong_labels,
     make_monotone,
 )
 from eosparse.inference.label_promise import (
     check_targets,
-    promise_by_overlap,
     promise_labels,
     promise_targets,
 )
@@ -51,13 +49,11 @@ __all__ = [
     "count_beyond",
     "count_rejections",
     "estimate_label_noise",
-    "explain_cautiously",
     "explain_labels",
     "find_combinations",
     "find_groups_apart",
     "flag_wrong_labels",
     "make_monotone",
-    "promise_by_overlap",
     "promise_labels",
     "promise_targets",
 ]

@@ -18,9 +18,9 @@ from eosparse.inference.label_noise import estimate_label_noise
 from eosparse.inference.promise import Promise, TailCheck
 
 # Excess of contradicted labels where the learner is less sure, plus one standard error.
-_MOST_OVERLAP = 0.3
+_MOST_OVERLAP = 0.2
 # Excess minus one standard error from which on it is clear that classes overlap.
-_CLEAR_OVERLAP = 0.1
+_CLEAR_OVERLAP = 0.05
 # With more labels wrong, a learner that does not fit is the likelier explanation.
 _MOST_NOISE = 0.25
 # Of fewer flagged labels, one that is only rare is too large a share.
@@ -61,35 +61,6 @@ def promise_labels(
     >>> str(promise_labels(sure, labels, np.ones(300), labels != truth))
     'yes: the classes hardly overlap'
     """
-    overlap = promise_by_overlap(probabilities, classes, prior)
-    if not overlap:
-        return overlap
-    n_flagged = int(np.count_nonzero(is_issue))
-    if 0 < n_flagged < _FEWEST_FLAGGED:
-        return Promise(False, f"one rare row among {n_flagged} flagged ones would break it")
-    if (
-        n_flagged
-        and votes is not None
-        and _agree(probabilities, classes, is_issue, votes) < _FEWEST_AGREE
-    ):
-        return Promise(
-            False,
-            "the nearest rows side with many of the labels that are flagged: the model may not fit",
-        )
-    return overlap
-
-
-def promise_by_overlap(probabilities: FloatArray, classes: IntArray, prior: FloatArray) -> Promise:
-    """Say whether a rate can be promised at all, whichever labels are flagged.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> unsure = np.column_stack([np.linspace(0, 1, 200), np.linspace(1, 0, 200)])
-    >>> labels = (np.random.default_rng(0).random(200) < unsure[:, 1]).astype(int)
-    >>> bool(promise_by_overlap(unsure, labels, np.ones(200)))
-    False
-    """
     noise = estimate_label_noise(probabilities, classes, prior)
     if noise.rate > _MOST_NOISE:
         return Promise(
@@ -104,6 +75,18 @@ def promise_by_overlap(probabilities: FloatArray, classes: IntArray, prior: Floa
         )
     if noise.largest_overlap > _MOST_OVERLAP:
         return Promise(False, "so few rows do not tell whether the classes overlap")
+    n_flagged = int(np.count_nonzero(is_issue))
+    if 0 < n_flagged < _FEWEST_FLAGGED:
+        return Promise(False, f"one rare row among {n_flagged} flagged ones would break it")
+    if (
+        n_flagged
+        and votes is not None
+        and _agree(probabilities, classes, is_issue, votes) < _FEWEST_AGREE
+    ):
+        return Promise(
+            False,
+            "the nearest rows side with many of the labels that are flagged: the model may not fit",
+        )
     return Promise(True, "the classes hardly overlap")
 
 
