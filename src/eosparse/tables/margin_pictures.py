@@ -1,7 +1,7 @@
 """What was done to bent columns, as histograms with the law that was learned.
 
-Bars are equally wide after the column is bent. In the units of the column, one bar would hold nearly
-all values of a very skewed one, and the picture would show nothing.
+Bars are equally wide after the column is bent. In the units of the column, one bar would hold
+nearly all values of a very skewed one, and the picture would show nothing.
 """
 
 from __future__ import annotations
