@@ -469,10 +469,11 @@ def test_a_folder_is_streamed(folder, tmp_path):
     assert "k0700" in printed.stdout
 
 
-def test_streamed_tables_have_no_report(folder, tmp_path):
-    refused = run("detect", folder, "--report", tmp_path / "r.html")
+def test_reports_of_streamed_tables_cannot_hold_all_cells(folder, tmp_path):
+    refused = run("detect", folder, "--report", tmp_path / "r.html", "--embed", "all")
     assert refused.exit_code == 2
     assert "fits into memory" in refused.stderr
+    assert not (tmp_path / "r.html").exists()
 
 
 def test_a_folder_of_csv_files_is_streamed_too(folder, tmp_path):
