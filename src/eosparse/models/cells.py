@@ -214,7 +214,7 @@ class CellModel(TableModel[Normal, Moments]):
         there = ~np.isnan(sizes)
         masses = np.broadcast_to(sample.mass[:, None] / sample.copies, sizes.shape)[there]
         p_values = chdtrc(1, np.square(sizes[there]))
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):  # p-values of zero, or next to it
             halvings = np.floor(np.log2(_CHANCE / p_values))
         bins = halvings.clip(-1, _HALVINGS).astype(np.int64)
         # Bin k has p-values between its chance and half of it; -1 all that are larger.

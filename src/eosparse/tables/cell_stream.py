@@ -226,6 +226,9 @@ class StreamedAudit:
         if not len(rows):
             return {}
         before = _read_cells(self.table, records, kept[rows])
+        # A level that is expected need not stand in any of these rows.
+        levels = [name for name in before.columns if before[name].dtype == "category"]
+        before = before.astype(dict.fromkeys(levels, object))
         new = np.where(replaced[rows], expected[rows], values[rows])
         after = repair_frame(before, values[rows], new, getattr(self.estimator, "_reader", None))
         repairs = {}
