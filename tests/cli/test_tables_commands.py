@@ -345,8 +345,8 @@ def test_labels_finds_most_wrong_ones_and_suggests_the_right_ones(tumours, tmp_p
     assert found.exit_code == 0, found.output
     summary = json.loads(found.stdout)
     flagged = {row["row"] for row in summary["flagged"]}
-    assert len(flagged & wrong) >= 18
-    assert len(flagged - wrong) <= 5
+    assert len(flagged & wrong) >= 16
+    assert len(flagged - wrong) <= 3
     assert summary["task"] == "classification"
     quality = summary["quality"]
     assert quality["without"] >= quality["with"] - 0.01
