@@ -118,7 +118,9 @@ def _decide(flags: _Flags, names: list[str]) -> Promise:
             f"{check.flagged / check.total:.1%} of the cells lie apart: so many may hide others",
         )
     if check.near > _TAIL * check.flagged and check.near >= _FEW_NEAR:
-        return Promise(False, f"{check.near:.0f} wrong cells lie just beyond the others")
+        return Promise(
+            False, f"{check.near:.0f} cells lie just beyond the others, and may be a tail"
+        )
     if not check.passes:
         why_not = check.why_not.replace("rows", "cells")
         return Promise(False, f"the cells do not follow the law of the model: {why_not}")

@@ -43,9 +43,10 @@ def doubt_flags(promise: Promise, check: TailCheck) -> Promise:
     most = _MOST_NEAR_LAW if has_known_tail(check) else _MOST_NEAR
     if not promise or check.near < _FEW_NEAR or check.near <= most * check.total:
         return promise
+    near = f"{check.near:.0f}"
+    lie = "lies" if near == "1" else "lie"
     return Promise(
-        False,
-        f"{check.near:.0f} of the flagged rows lie just beyond the others, and may be a tail",
+        False, f"{near} of the flagged rows {lie} just beyond the others, and may be a tail"
     )
 
 

@@ -14,6 +14,8 @@ def format_cells_headline(summary: CellSummary) -> str:
         are = "is wrong" if summary.n_wrong == 1 else "are wrong"
         rows = "1 row" if summary.n_rows == 1 else f"{summary.n_rows:,} rows"
         said = f"{summary.n_wrong:,} of {cells} {are}, in {rows}."
+    if summary.promise and summary.n_wrong == 0:
+        return f"{said[:-1]} (false-discovery rate {summary.fdr:g})."
     if summary.promise:
         return f"{said} Expect about {summary.fdr:.0%} of these to be right after all."
     return f"{said} No error rate can be promised because {summary.promise_reason}."
