@@ -137,8 +137,9 @@ def _audit_on_disk(
 ) -> CellSummary:
     from eosparse.rows.formats import find_format
     from eosparse.tables import TableError
-    from eosparse.tables.cell_stream import StreamedAudit, check_outputs
+    from eosparse.tables.cell_stream import StreamedAudit
     from eosparse.tables.stream_cells import correct_roles
+    from eosparse.tables.stream_output import check_destination
     from eosparse.tables.streaming import StreamedTable
     from eosparse.tables.survey import survey_table
 
@@ -148,7 +149,8 @@ def _audit_on_disk(
     needs_types = files.output is not None and find_format(files.output).separator is None
     hints = selection.reading.make_hints()
     survey = survey_table(selection.table, hints, needs_types=needs_types)
-    check_outputs(survey, files.paths)
+    for path in files.paths:
+        check_destination(survey.table, path)
     found = selection.recognise(survey.sample)
     found = correct_roles(found, survey, is_selected=bool(selection.columns))
     table = StreamedTable.prepare(survey, found, "keep")

@@ -34,15 +34,13 @@ from eosparse.tables.cell_audit import (
 from eosparse.tables.cells import take_cells
 from eosparse.tables.columns import find_identifier
 from eosparse.tables.originals import write_value
-from eosparse.tables.reading import TableError
 from eosparse.tables.stream_output import (
     RowWriter,
-    check_stream_format,
     copy_cells,
     list_copied,
     write_rows,
 )
-from eosparse.tables.streaming import StreamedTable
+from eosparse.tables.streaming import StreamedTable, count_rows
 from eosparse.tables.summary import TableSummary
 
 if TYPE_CHECKING:
@@ -50,22 +48,12 @@ if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, Table
 
     from eosparse.estimators import EOSCells
-    from eosparse.tables.survey import Survey
 
 # Wrong cells that the summary describes, so that it fits into memory; the list has all of them.
 _MAX_DESCRIBED = 2000
 # Rows that tell how finely columns are written, as the first ones of a table in memory do.
 _ROWS_READ = 5000
 _LIST = ("row", "identifier", "column", "value", "expected", "low", "high", "p_value")
-
-
-def check_outputs(survey: Survey, paths: list[Path]) -> None:
-    """Raise before the fit if an output cannot be written beside this table."""
-    inputs = {str(Path(file).resolve()) for file in survey.table.ledger.stamps}
-    for path in paths:
-        check_stream_format(path)
-        if str(path.resolve()) in inputs:
-            raise TableError(f"{path} is one of the input files. Write to another file.")
 
 
 @dataclass(frozen=True)
@@ -162,15 +150,9 @@ class StreamedAudit:
         stored = self.table.survey.table
         rows = FileRows(stored.read_verbatim(), self.table.cells.names, ledger=stored.verbatim)
 
-        def number(batches: Iterator[Any]) -> Iterator[tuple[RecordBatch, int]]:
-            seen = 0
-            for batch in batches:
-                yield batch.records, seen
-                seen += len(batch.records)
-
         with single_threaded_blas() as n_threads:
             others = stored.list_all() if output is None else list_copied(stored, output)
-            batches = number(rows.batches(others))
+            batches = count_rows(rows.batches(others))
             yield from map_in_order(batches, lambda item: self._judge(*item), n_threads=n_threads)
 
     def _judge(self, records: RecordBatch, first: int) -> _JudgedRows:

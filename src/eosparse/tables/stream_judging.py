@@ -25,16 +25,15 @@ from eosparse.tables.detection import (
     summarise_groups,
     summarise_model,
 )
-from eosparse.tables.reading import TableError
 from eosparse.tables.reasons import list_reasons
 from eosparse.tables.stream_output import (
     RowWriter,
     append_scores,
-    check_stream_format,
+    check_destination,
     list_copied,
     write_rows,
 )
-from eosparse.tables.streaming import StreamedTable
+from eosparse.tables.streaming import StreamedTable, count_rows
 from eosparse.tables.summary import DetectionSummary, FlaggedRow, TableSummary
 from eosparse.tables.survey import Survey, Thinning
 from eosparse.tables.writing import warn_of_replaced
@@ -197,9 +196,7 @@ def check_output(survey: Survey, output: Path | None) -> None:
     """Raise before the fit if the output cannot be written beside this table."""
     if output is None:
         return
-    check_stream_format(output)
-    if str(output.resolve()) in {str(Path(file).resolve()) for file in survey.table.ledger.stamps}:
-        raise TableError(f"{output} is one of the input files. Write to another file.")
+    check_destination(survey.table, output)
     replaced = [name for name in SCORES if name in survey.table.names]
     if replaced:
         warn_of_replaced(output, replaced)
@@ -224,18 +221,12 @@ def _judge_batches(table: StreamedTable, verdict: Verdict) -> Iterator[_JudgedBa
         others = list_copied(stored, verdict.output)
     rows = FileRows(dataset, table.cells.names, ledger=ledger)
 
-    def number(batches: Iterator[Any]) -> Iterator[tuple[RecordBatch, int]]:
-        seen = 0
-        for batch in batches:
-            yield batch.records, seen
-            seen += len(batch.records)
-
     def one(item: tuple[RecordBatch, int]) -> _JudgedBatch:
         judged = _judge_records(*item, table, verdict)
         return _add_reasons(judged, table, verdict.detector) if is_written else judged
 
     with single_threaded_blas() as n_threads:
-        yield from map_in_order(number(rows.batches(others)), one, n_threads=n_threads)
+        yield from map_in_order(count_rows(rows.batches(others)), one, n_threads=n_threads)
 
 
 def _judge_records(

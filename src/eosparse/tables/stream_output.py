@@ -44,6 +44,13 @@ def check_stream_format(path: Path) -> None:
         )
 
 
+def check_destination(stored: StoredTable, path: Path) -> None:
+    """Raise before the fit if a file cannot be written beside the table that is read."""
+    check_stream_format(path)
+    if str(path.resolve()) in {str(Path(file).resolve()) for file in stored.ledger.stamps}:
+        raise TableError(f"{path} is one of the input files. Write to another file.")
+
+
 def list_copied(stored: StoredTable, path: Path) -> list[str]:
     """Return the columns that a copy is made of: lines of JSON are copied as they are written."""
     has_lines = stored.has_lines and find_format(path).is_compressible

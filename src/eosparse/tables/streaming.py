@@ -7,6 +7,7 @@ Only a few batches are in memory at a time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +131,14 @@ def _open_rows(survey: Survey, cells: StreamedCells) -> FileRows:
         if c.role is Role.NUMBER and facts[c.name].is_number and c.name not in cells.notations
     ]
     return FileRows(table.read(numbers), cells.names, decoder=cells, ledger=table.ledger)
+
+
+def count_rows(batches: Iterator[Any]) -> Iterator[tuple[RecordBatch, int]]:
+    """Yield batches of rows with the number of rows before them."""
+    seen = 0
+    for batch in batches:
+        yield batch.records, seen
+        seen += len(batch.records)
 
 
 def fit_streamed(detector: EOSDetector, table: StreamedTable) -> None:
