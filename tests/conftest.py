@@ -8,6 +8,9 @@ import pytest
 
 from eosparse import open_rows
 
+# Both have the same module name, and hold no examples to run.
+collect_ignore = ["conftest.py", "browser/conftest.py"]
+
 
 def in_memory(X, _):
     return X

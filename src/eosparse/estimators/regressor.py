@@ -94,7 +94,7 @@ class EOSRegressor(RegressorMixin, WeightedLearner):  # type: ignore[misc]  # sk
         Number of folds.
     start : {"robust", "plain"}, default="robust"
         "robust" starts from the fit with the lowest median loss among three: to all rows, to the
-        bulk of the joint table of rows and targets (by `EOSDetector`), and to the half of the rows
+        bulk of the joint table of rows and targets (one Gaussian), and to the half of the rows
         nearest to the plane of least absolute residuals. "plain" starts from the fit to all rows,
         which wrong rows far out in X, or many on one side, can mislead.
     tol : float, default=1e-4
@@ -292,6 +292,6 @@ def _find_robust_starts(problem: TargetProblem) -> Iterator[FloatArray]:
         # Rows without a joint covariance have no bulk.
         with suppress(ValueError):
             table = np.column_stack([values, problem.scaled])
-            yield EOSDetector().fit(table, sample_weight=problem.prior).weights_
+            yield EOSDetector(model="gaussian").fit(table, sample_weight=problem.prior).weights_
         distances = least_absolute_residuals(values, problem.scaled, problem.prior)
         yield problem.prior * (distances <= weighted_quantiles(distances, problem.prior, (0.5,)))

@@ -13,16 +13,15 @@ from eosparse.core import FloatArray
 _LEVELS = np.linspace(0.5, 0.8, 31)
 # Errors are logs of distances: a smaller spread is that of ties.
 _LEAST_SPREAD = 0.05
-# Standard error of the spread, relative, times the root of the number of errors; and how many of
-# them it is made larger by.
-_STANDARD_ERROR, _CARE = 1.75, 2.0
+# Standard error of the spread, relative, times the root of the number of errors.
+_STANDARD_ERROR = 1.75
 
 
 @dataclass(frozen=True)
 class UpperNormal:
     """A normal law through the 50 to 80 % quantiles of the errors.
 
-    The spread is taken two standard errors larger than found, so that few rows flag with care. It
+    The spread is taken one standard error larger than found, so that few rows flag with care. It
     follows from no model: it ranks rows and bounds how many are flagged, but promises nothing.
 
     Attributes
@@ -48,7 +47,7 @@ class UpperNormal:
         scores, found = ndtri(_LEVELS), np.quantile(errors, _LEVELS)
         around = scores - scores.mean()
         spread = max(float(around @ found / (around @ around)), _LEAST_SPREAD)
-        spread *= 1 + _CARE * _STANDARD_ERROR / np.sqrt(len(errors))
+        spread *= 1 + _STANDARD_ERROR / np.sqrt(len(errors))
         return cls(float(found.mean() - spread * scores.mean()), spread)
 
     def p_values(self, distances: FloatArray) -> FloatArray:
