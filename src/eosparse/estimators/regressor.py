@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_y
 from eosparse.core import FloatArray, check_choice, weighted_quantiles
 from eosparse.estimators.detector import EOSDetector
 from eosparse.estimators.weighted_learner import WeightedLearner
+from eosparse.fitting.doubts import is_exact_fit
 from eosparse.fitting.learning import Learned, LearningOptions
 from eosparse.fitting.meta_input import (
     PresentRows,
@@ -292,6 +293,8 @@ def _find_robust_starts(problem: TargetProblem) -> Iterator[FloatArray]:
         # Rows without a joint covariance have no bulk.
         with suppress(ValueError):
             table = np.column_stack([values, problem.scaled])
-            yield EOSDetector(model="gaussian").fit(table, sample_weight=problem.prior).weights_
+            bulk = EOSDetector(model="gaussian").fit(table, sample_weight=problem.prior)
+            if not is_exact_fit(bulk._judge.fit):  # most targets may be equal, and others right too
+                yield bulk.weights_
         distances = least_absolute_residuals(values, problem.scaled, problem.prior)
         yield problem.prior * (distances <= weighted_quantiles(distances, problem.prior, (0.5,)))
