@@ -4,6 +4,7 @@ import io
 import json
 import pickle
 import zipfile
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,9 +15,10 @@ import eosparse
 from eosparse import EOSDetector
 from eosparse.datasets import make_contaminated
 from eosparse.models import GaussianModel, MixtureModel, Normal
+from eosparse.rows import fit_margins
 from eosparse.rows.sealed_file import find_digest, from_npy, to_npy
 from eosparse.tables import recognise_columns, take_cells
-from eosparse.tables.model_checks import check_type
+from eosparse.tables.model_checks import _is_margin, check_type
 from eosparse.tables.models import ModelError, load_model, save_model
 
 
@@ -319,3 +321,11 @@ def test_a_location_whose_square_fits_no_float_is_refused():
     with pytest.raises(ValueError, match="theta"):
         check_type(forged, Normal, "theta")
     check_type(Normal(np.zeros(2), np.eye(2)), Normal, "theta")
+
+
+@pytest.mark.parametrize("numbers", [(0.0, -1e3), (-9.0, 0.0), (0.0, 4.0)])
+def test_a_margin_has_numbers_that_a_fit_finds(numbers):
+    margin = fit_margins(np.exp(np.random.default_rng(0).normal(size=(500, 1))), np.ones(500))
+    found = margin.columns[0]
+    assert _is_margin(found)
+    assert not _is_margin(replace(found, numbers=numbers))

@@ -99,6 +99,13 @@ def check_type(value: Any, hint: Any, place: str) -> None:
         _check_fields(value, place)
 
 
+def _is_margin(margin: Margin) -> bool:
+    """Whether the numbers of a margin are some that a fit could have found."""
+    is_map = margin.unit > 0 and margin.slope > 0 and margin.sign in (-1, 1)
+    pairs = zip(margin.numbers, margin.family.box, strict=True)
+    return is_map and all(low <= number <= high for number, (low, high) in pairs)
+
+
 def _is_of_type(value: Any, hint: Any, place: str) -> bool:
     try:
         check_type(value, hint, place)
@@ -300,7 +307,7 @@ _FITS: dict[type, Callable[[Any], bool]] = {
     RareWriting: _is_writing,
     FrameReader: _is_reader,
     MixtureLaw: _is_mixture_law,
-    Margin: lambda margin: margin.unit > 0 and margin.slope > 0 and margin.sign in (-1, 1),
+    Margin: _is_margin,
     Gaps: lambda gaps: 0 <= gaps.share <= 1 and 0 <= gaps.coupling < 1,
     SelfPull: lambda pull: 0 <= pull.coupling < 1 and pull.peak > 0 and pull.copies >= 1,
     NoPull: lambda pull: pull.alpha > 0 and pull.equal_weight > 0,
