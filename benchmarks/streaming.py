@@ -46,7 +46,8 @@ def measure_passes(folder: Path) -> dict[str, float]:
     """Return the seconds of a bare scan, of the first and the last pass, and of one of a fit."""
     from eosparse import EOSDetector
     from eosparse.tables import recognise_columns
-    from eosparse.tables.streaming import StreamedTable, fit_streamed, judge_streamed
+    from eosparse.tables.stream_judging import Verdict, judge_streamed
+    from eosparse.tables.streaming import StreamedTable, fit_streamed
     from eosparse.tables.survey import survey_table
 
     kind = next(folder.iterdir()).suffix[1:]
@@ -64,7 +65,7 @@ def measure_passes(folder: Path) -> dict[str, float]:
     detector = EOSDetector()
     fit_streamed(detector, table)
     begun = time.perf_counter()
-    judge_streamed(table, detector, None)
+    judge_streamed(table, Verdict(detector))
     times["judge, s"] = time.perf_counter() - begun
     return times
 
