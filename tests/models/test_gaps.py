@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from scipy.stats import chi2
 from sklearn.base import clone
 
-from eosparse import EOSPCA, DegenerateDataWarning, EOSDetector, EOSGaussianMixture
+from eosparse import (
+    EOSPCA,
+    DegenerateDataWarning,
+    EOSCells,
+    EOSDetector,
+    EOSGaussianMixture,
+    open_rows,
+)
 from eosparse.core import alternate
 from eosparse.models import (
     GaussianModel,
@@ -299,6 +306,40 @@ def test_storages_agree_on_rows_with_gaps(estimator, tmp_path):
     there = clone(estimator).fit(tmp_path / "rows.parquet")
     np.testing.assert_allclose(there.objective_, here.objective_, rtol=1e-10)
     np.testing.assert_allclose(there.p_values(frame), here.p_values(frame), rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::eosparse.DegenerateDataWarning")
+@pytest.mark.parametrize("estimator", [EOSPCA(2), EOSGaussianMixture(1), EOSDetector(), EOSCells()])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_without_any_value_do_not_count_in_any_storage(estimator, weighted, tmp_path):
+    da = pytest.importorskip("dask.array")
+    X, _ = draw_plane(np.random.default_rng(2), 0.1)
+    weights = np.arange(len(X)) % 3.0 if weighted else np.ones(len(X))
+    wanted = clone(estimator).fit(X, sample_weight=weights).objective_
+    empty = np.full((2, X.shape[1]), np.nan)
+    rows = np.concatenate([X[:700], empty, X[700:]])
+    mass = np.concatenate([weights[:700], [1.0, 2.0], weights[700:]])
+    frame = pd.DataFrame(rows, columns=list("abcdefgh")).assign(weight=mass)
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=200)
+    lazy, prior = da.from_array(rows, chunks=(500, -1)), da.from_array(mass, chunks=500)
+    there = open_rows(tmp_path, list("abcdefgh"), weights="weight" if weighted else None)
+    fits = [
+        clone(estimator).fit(rows, sample_weight=mass),
+        clone(estimator).fit(lazy, sample_weight=prior if weighted else None),
+        clone(estimator).fit(there),
+    ]
+    np.testing.assert_allclose([fit.objective_ for fit in fits], wanted, rtol=1e-10)
+    if hasattr(fits[1], "weights_"):
+        np.testing.assert_allclose(fits[1].weights_, fits[0].weights_, atol=1e-12)
+        assert fits[1].weights_[700:702].compute().tolist() == [0.0, 0.0]
+
+
+def test_rows_without_any_value_are_named(tmp_path):
+    X, _ = draw_plane(np.random.default_rng(2), 0.1)
+    X[5] = np.nan
+    pd.DataFrame(X, columns=list("abcdefgh")).to_parquet(tmp_path / "rows.parquet")
+    with pytest.warns(DegenerateDataWarning, match="1 row has no value at all"):
+        EOSDetector(model="gaussian").fit(tmp_path / "rows.parquet")
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3])
