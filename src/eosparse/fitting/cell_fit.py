@@ -291,7 +291,7 @@ def _find_pushed(before: FloatArray, after: FloatArray, mass: FloatArray) -> Boo
     with np.errstate(invalid="ignore"):  # gaps
         shares = [mass @ (p_values < _FAR) / mass.sum() for p_values in (before, after)]
     rise = np.asarray(shares[1] - shares[0])
-    return (rise > _PUSHED) & (rise.mean() > _PUSHED)
+    return np.asarray((rise > _PUSHED) & (rise.mean() > _PUSHED))
 
 
 def _find_excess(p_values: FloatArray, mass: FloatArray) -> float:

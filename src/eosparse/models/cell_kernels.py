@@ -73,7 +73,9 @@ def _find_change(row, order, n_gaps, count, is_out, precision, costs, logs, leas
 
 
 @compiled
-def _settle(pulled, there, precision, costs, logs, least_gain, row, vectors, inverse, order, is_out):  # type: ignore[no-untyped-def]
+def _settle(  # type: ignore[no-untyped-def]
+    pulled, there, precision, costs, logs, least_gain, row, vectors, inverse, order, is_out
+):
     """Settle one row; return how many cells are set aside."""
     size = len(costs)
     count = n_gaps = 0

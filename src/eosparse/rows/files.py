@@ -174,7 +174,7 @@ class FileRows(Table):
             values, prior = only.numbers(batch)
             mass = np.ones(len(values)) if prior is None else prior
             n_empty = np.isnan(values).all(axis=1).sum() if columns else 0
-            total += np.count_nonzero(mass), mass.sum(), n_empty
+            total += np.array([np.count_nonzero(mass), mass.sum(), n_empty], dtype=np.float64)
         return total
 
     def _count_rows(self) -> int:
