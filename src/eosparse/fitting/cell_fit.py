@@ -40,6 +40,7 @@ from eosparse.rows import (
     recognise_kinds,
 )
 from eosparse.rows.coordinates import check_scale
+from eosparse.rows.memory import block_slices
 
 # Without margins, the scale of a column is that of its middle half. A first guess of margins leaves
 # out less; they are then learned in turns with the cells that belong.
@@ -177,7 +178,14 @@ class CellFit:
         return find_rivals(theta, compared.z, compared.cells, self.model.costs)
 
     def judge(self, values: FloatArray) -> CellVerdict:
-        """Judge the cells of rows."""
+        """Judge the cells of rows, some in the cache at a time."""
+        parts = [self._judge_block(values[rows]) for rows in block_slices(values.shape)]
+        if len(parts) == 1:
+            return parts[0]
+        names = CellVerdict.__dataclass_fields__
+        return CellVerdict(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+
+    def _judge_block(self, values: FloatArray) -> CellVerdict:
         compared = self.compare(values)
         cells, z, reach = compared.cells, compared.z, float(ndtri(0.5 + _INTERVAL / 2))
         at_gaps = self.law.location + cells.filled
