@@ -180,8 +180,8 @@ class CellFit:
     def judge(self, values: FloatArray) -> CellVerdict:
         """Judge the cells of rows, some in the cache at a time."""
         parts = [self._judge_block(values[rows]) for rows in block_slices(values.shape)]
-        if len(parts) == 1:
-            return parts[0]
+        if len(parts) < 2:  # or no row at all
+            return parts[0] if parts else self._judge_block(values)
         names = CellVerdict.__dataclass_fields__
         return CellVerdict(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
 
