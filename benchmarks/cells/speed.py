@@ -21,8 +21,8 @@ from eosparse.rows import MemoryRows
 
 # Rows and columns.
 SIZES = ((25_000, 50), (100_000, 50), (400_000, 50), (100_000, 25), (100_000, 100))
-# DDC of robpy takes minutes for more rows, and so does one table of them.
-PEER_SIZES = ((2_500, 50), (5_000, 50), (10_000, 50))
+# The largest takes DDC of robpy minutes on a busy machine.
+PEER_SIZES = ((10_000, 50), (40_000, 50), (100_000, 50))
 _REPEATS = 3
 
 
