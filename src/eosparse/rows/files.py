@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from eosparse.core import BoolArray, FloatArray, IntArray, Mergeable
+from eosparse.core import FloatArray, IntArray, Mergeable
 from eosparse.rows.dataset import (
     check_columns,
     check_same_columns,
@@ -156,25 +156,22 @@ class FileRows(Table):
     @cached_property
     def _totals(self) -> FloatArray:
         """Rows that count, their mass, and rows without any value."""
-        if self.decoder is not None:
-            size = float(self.decoder.n_present)
-            return np.array([size, size, 0.0])
-        if self.has_gaps and self._count(self.columns[:1])[2]:  # one column is read fast
-            return self._count(self.columns)
-        if self.weights is not None:
-            return self._count(())
-        size = float(self._count_rows())
+        if self.decoder is None:
+            if self.has_gaps and self._count(self.columns[:1])[2]:  # one column is read fast
+                return self._count(self.columns)
+            if self.weights is not None:
+                return self._count(())
+        size = float(self._count_rows() if self.decoder is None else self.decoder.n_present)
         return np.array([size, size, 0.0])
 
     def _count(self, columns: tuple[str, ...]) -> FloatArray:
         """Return the totals by some columns alone, in a pass over these."""
-        only = replace(self, columns=columns, prepare=as_stored)
-        total = np.zeros(3)
+        only, total = replace(self, columns=columns, prepare=as_stored), np.zeros(3)
         for batch in only.batches():
             values, prior = only.numbers(batch)
             mass = np.ones(len(values)) if prior is None else prior
-            n_empty = np.isnan(values).all(axis=1).sum() if columns else 0
-            total += np.array([np.count_nonzero(mass), mass.sum(), n_empty], dtype=np.float64)
+            n_empty = np.count_nonzero(np.isnan(values).all(axis=1)) if columns else 0
+            total += [float(np.count_nonzero(mass)), float(mass.sum()), float(n_empty)]
         return total
 
     def _count_rows(self) -> int:
@@ -318,9 +315,11 @@ class FileRows(Table):
                              "missing. Drop the row or fill in a value first.")  # fmt: skip
         cast = records.cast(import_pyarrow().float64(), safe=False)
         numbers: FloatArray = cast.to_numpy(zero_copy_only=False)
-        refused = np.isinf if self.has_gaps else _is_not_finite
-        if not np.isfinite(numbers.sum()) and refused(numbers).any():
-            row = int(np.flatnonzero(refused(numbers))[0])
+        if np.isfinite(numbers.sum()):  # the usual case, at once
+            return numbers
+        is_fine = np.isfinite(numbers) | (np.isnan(numbers) & self.has_gaps)
+        if not is_fine.all():
+            row = int(np.flatnonzero(~is_fine)[0])
             raise ValueError(f"{self._place(batch, row)}, column {name!r}: {numbers[row]} is not a "
                              "finite number. Drop the row or replace the value first.")  # fmt: skip
         return numbers
@@ -449,7 +448,3 @@ def open_rows(
     rows = FileRows(dataset, used, ledger=ledger)
     rows.check_columns(chosen=columns is not None)
     return rows if weights is None else rows.weight_by(weights)
-
-
-def _is_not_finite(numbers: FloatArray) -> BoolArray:
-    return ~np.isfinite(numbers)
