@@ -209,7 +209,7 @@ def test_the_rate_is_promised_where_classes_are_apart():
     X, given, truth = two_classes(n=600)
     issues = find_label_issues(X, given, LogisticRegression())
     assert issues.promise
-    assert str(issues.promise) == "yes: the classes hardly overlap"
+    assert str(issues.promise).startswith("yes: the classes overlap little enough")
     assert (given == truth)[sorted(flagged_rows(issues))].mean() <= 0.1
 
 

@@ -140,3 +140,47 @@ def test_no_rate_is_promised_if_the_nearest_rows_side_with_flagged_labels():
     against = promise_labels(sure, given, np.ones(300), given != truth, oppose)
     assert not against
     assert "nearest rows" in against.reason
+
+
+def flag_by_class(of_zero, of_one):
+    """Return sure predictions of two classes, and labels of which so many of each are wrong."""
+    truth = np.arange(400) % 2
+    wrong = np.concatenate([np.flatnonzero(truth == 1)[:of_zero], np.arange(0, 2 * of_one, 2)])
+    given = truth.copy()
+    given[wrong] = 1 - truth[wrong]
+    return np.where(truth[:, None] == [0, 1], 0.999, 0.001), given, given != truth
+
+
+@pytest.mark.parametrize(
+    ("of_zero", "of_one", "reason"),
+    [
+        (20, 20, None),
+        (20, 0, None),
+        (20, 1, None),
+        (20, 4, "17% of the flagged labels are of classes that hardly have any"),
+        (4, 5, "among 9 flagged ones"),
+        (0, 0, None),
+    ],
+)
+def test_flags_that_are_few_or_the_only_ones_of_their_class_promise_nothing(
+    of_zero, of_one, reason
+):
+    sure, given, is_issue = flag_by_class(of_zero, of_one)
+    promise = promise_labels(sure, given, np.ones(400), is_issue)
+    assert bool(promise) == (reason is None)
+    assert reason is None or reason in promise.reason
+
+
+def test_a_rate_that_allows_more_mistakes_allows_more_of_rare_classes():
+    sure, given, is_issue = flag_by_class(20, 4)
+    assert promise_labels(sure, given, np.ones(400), is_issue, fdr=0.2)
+
+
+def test_labels_that_ask_for_far_surer_predictions_promise_nothing_unless_classes_are_apart():
+    sure, given, is_issue = flag_by_class(20, 20)
+    assert promise_labels(sure, given, np.ones(400), is_issue, sharpness=2.0)
+    between = (np.arange(400) >= 32) & (np.arange(400) < 92)  # the first 40 are wrong
+    sure[between] = 0.6 * sure[between] + 0.2  # less sure of rows that are contradicted more often
+    assert promise_labels(sure, given, np.ones(400), is_issue, sharpness=1.0)
+    promise = promise_labels(sure, given, np.ones(400), is_issue, sharpness=2.0)
+    assert "too unsure" in promise.reason

@@ -295,13 +295,15 @@ def _report_labels(
     }
     table = make_issue_table(X, y, judged.rows, columns, is_issue, suspicion)
     rates = dict(zip(judged.names.tolist(), judged.noise.class_rates.tolist(), strict=True))
-    promise = partial(_promise_labels, judged, is_issue)
+    promise = partial(_promise_labels, judged, is_issue, fdr, explained.sharpness)
     return LabelIssues(table, rates, judged.names, learner, promise, model)
 
 
-def _promise_labels(judged: _Judged, is_issue: BoolArray) -> Promise:
+def _promise_labels(judged: _Judged, is_issue: BoolArray, fdr: float, sharpness: float) -> Promise:
     classes, prior = judged.classes, judged.prior
-    promise = promise_labels(judged.probabilities, classes, prior, is_issue, judged.votes)
+    promise = promise_labels(
+        judged.probabilities, classes, prior, is_issue, judged.votes, fdr=fdr, sharpness=sharpness
+    )
     if not promise or judged.asked is None:
         return promise
     X, folds = judged.asked

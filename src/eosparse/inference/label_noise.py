@@ -32,8 +32,9 @@ _PSEUDO_ROWS_PER_CLASS = 20.0
 _FIRST_RATE = 0.05
 # One probability of zero must not rule out a class, whatever the sharpness.
 _SMALLEST_PROBABILITY = 1e-9
-# Range of the logarithm of the sharpness: from 1/20, almost all overlap, to 12, almost none.
-_SHARPNESS_RANGE = (-3.0, 2.5)
+# Range of the logarithm of the sharpness: from 1/20, almost all overlap, to 2. Learners of wrong
+# labels are less sure than they should be, but overlap that is sharpened away looks like mistakes.
+_SHARPNESS_RANGE = (-3.0, 0.7)
 # The logarithm of the first sharpness need not be known better than this.
 _FIRST_PRECISION = 0.1
 # `explain_labels` stops when no chance in the noise matrix, and no logarithm of the sharpness,
