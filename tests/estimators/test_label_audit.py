@@ -254,6 +254,13 @@ def test_a_regression_promises_if_residuals_are_gaussian():
     near = find_label_issues(X, skewed, "linear")
     assert near.n_issues > 25
     assert not near.promise
+    few = X @ [1.0, 2.0] + rng.normal(size=600)
+    few[:2] = X[:2] @ [1.0, 2.0] + 5.0  # no gross errors: they may be rare
+    issues = find_label_issues(X, few, "linear")
+    assert issues.n_issues == 2
+    assert issues.promise.reason == (
+        "2 of the flagged rows lie just beyond the others, and may be a tail"
+    )
     heavy = X @ [1.0, 2.0] + rng.standard_t(1.5, 600)
     promise = find_label_issues(X, heavy, "linear").promise
     assert not promise

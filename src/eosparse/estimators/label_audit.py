@@ -25,7 +25,7 @@ from eosparse.fitting.meta_input import (
     select_present_rows,
 )
 from eosparse.fitting.neighbour_votes import average_probabilities, find_neighbours, pool_votes
-from eosparse.fitting.reasons import doubt_flags
+from eosparse.fitting.reasons import doubt_targets
 from eosparse.fitting.table_learners import LEARNERS, choose_learner, is_outdone, list_learners
 from eosparse.fitting.targets import is_regression_target
 from eosparse.inference import (
@@ -348,7 +348,7 @@ def _report_targets(
     }
     table = make_issue_table(X, y, found.rows.numbers, columns, is_issue, suspicion)
     check = check_targets(deviations, found.problem.prior, is_issue)
-    promise = partial(doubt_flags, promise_targets(check), check)
+    promise = partial(doubt_targets, promise_targets(check), check)
     return LabelIssues(table, {"all": found.noise_rate}, None, learner, promise, model)
 
 
