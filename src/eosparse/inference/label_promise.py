@@ -26,7 +26,7 @@ _MOST_NOISE = 0.25
 # The sharpness that the explanation of the labels asks of the learner, unless classes are apart: if
 # that excess is smaller than this.
 _MOST_SHARPNESS, _APART = 1.5, 0.05
-# Of fewer flagged labels, two that are only rare are too large a share.
+# Of fewer flagged labels, one or two correct ones on rare rows are too large a share.
 _FEWEST_FLAGGED = 10
 # A class with a smaller part of the flags than this times its part of the rows has few.
 _FEW = 0.5
@@ -106,7 +106,7 @@ def _doubt_flags(
     """Say why the flags promise nothing: because they are few, of all labels or of a class."""
     n_flagged = int(np.count_nonzero(is_issue))
     if n_flagged < _FEWEST_FLAGGED:
-        return f"rows that are only rare would break it among {n_flagged} flagged ones"
+        return f"only {n_flagged} labels are flagged, and one or two rare rows would break it"
     rows, flagged = (np.bincount(classes, mass) / mass.sum() for mass in (prior, prior * is_issue))
     few = float(flagged[flagged < _FEW * rows].sum())
     if few > fdr:
