@@ -158,7 +158,7 @@ def flag_by_class(of_zero, of_one):
         (20, 0, None),
         (20, 1, None),
         (20, 4, "17% of the flagged labels are of classes that hardly have any"),
-        (4, 5, "only 9 labels are flagged"),
+        (4, 5, "fewer than 10 labels are flagged"),
         (0, 0, None),
     ],
 )

@@ -44,6 +44,9 @@ from eosparse.inference import (
 _SMALLEST_PROBABILITY = 1e-3
 # Sums of given probabilities may differ from one by this, as those of single precision do.
 _SUM_TOLERANCE = 1e-3
+# Folds of the first round, each of which costs a fit to weigh the rows of the second; and the share
+# of the second in what both say.
+_FIRST_FOLDS, _SHARE_OF_LAST = 2, 0.8
 # Rows with less than this part of an equal weight do not tell the range of a target.
 _BELIEVED = 0.5
 
@@ -137,7 +140,7 @@ def find_label_issues(
         targets = regressor._learn(X, labels, sample_weight, groups)
         return _report_targets(X, y, targets, fdr, learner.name, partial(regressor._keep, targets))
     classifier = EOSClassifier(learner.estimator, **options)
-    found = classifier._learn(X, labels, sample_weight, groups)
+    found = classifier._learn(X, labels, sample_weight, groups, n_first_folds=_FIRST_FOLDS)
     judged = _judge(found, n_neighbors, learner.is_compared)
     return _report_labels(X, y, judged, fdr, learner.name, partial(classifier._keep, found))
 
@@ -224,8 +227,10 @@ def _judge(found: LearnedLabels, n_neighbors: int, is_compared: bool) -> _Judged
     """Return what the learner, unweighted and weighted, and the nearest rows say together."""
     problem, learned, noise = found.problem, found.learned, found.noise
     classes = problem.classes
-    # Weights make wrong labels plain, and chance too: the mean of both rounds ranks best.
-    probabilities = average_probabilities(learned.first.probabilities, learned.last.probabilities)
+    # Weights make wrong labels plain, and chance too: a mean of both rounds ranks best.
+    probabilities = average_probabilities(
+        learned.first.probabilities, learned.last.probabilities, _SHARE_OF_LAST
+    )
     folds = np.zeros(len(classes), dtype=np.intp) if learned.folds is None else learned.folds
     neighbours, votes = find_neighbours(problem.X, folds, n_neighbors), None
     if neighbours is not None:

@@ -106,7 +106,9 @@ def _doubt_flags(
     """Say why the flags promise nothing: because they are few, of all labels or of a class."""
     n_flagged = int(np.count_nonzero(is_issue))
     if n_flagged < _FEWEST_FLAGGED:
-        return f"only {n_flagged} labels are flagged, and one or two rare rows would break it"
+        return (
+            f"fewer than {_FEWEST_FLAGGED} labels are flagged: one or two rare rows would break it"
+        )
     rows, flagged = (np.bincount(classes, mass) / mass.sum() for mass in (prior, prior * is_issue))
     few = float(flagged[flagged < _FEW * rows].sum())
     if few > fdr:
