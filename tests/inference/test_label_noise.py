@@ -176,11 +176,25 @@ def test_a_rate_that_allows_more_mistakes_allows_more_of_rare_classes():
     assert promise_labels(sure, given, np.ones(400), is_issue, fdr=0.2)
 
 
-def test_labels_that_ask_for_far_surer_predictions_promise_nothing_unless_classes_are_apart():
-    sure, given, is_issue = flag_by_class(20, 20)
-    assert promise_labels(sure, given, np.ones(400), is_issue, sharpness=2.0)
-    between = (np.arange(400) >= 32) & (np.arange(400) < 92)  # the first 40 are wrong
-    sure[between] = 0.6 * sure[between] + 0.2  # less sure of rows that are contradicted more often
-    assert promise_labels(sure, given, np.ones(400), is_issue, sharpness=1.0)
-    promise = promise_labels(sure, given, np.ones(400), is_issue, sharpness=2.0)
-    assert "too unsure" in promise.reason
+def test_overlap_that_may_explain_the_flags_promises_nothing():
+    """The first 40 rows are wrong; of 60 rows, the predictions are less sure."""
+
+    def ask(first, sharpness):
+        sure, given, is_issue = flag_by_class(20, 20)
+        sure[first : first + 60] = 0.6 * sure[first : first + 60] + 0.2
+        return promise_labels(sure, given, np.ones(400), is_issue, sharpness=sharpness)
+
+    assert ask(100, 2.0)  # where the predictions are less sure, no label is wrong
+    assert ask(33, 1.0)
+    assert "too unsure" in ask(33, 2.0).reason
+    assert "may overlap more than labels are wrong" in ask(28, 1.0).reason
+
+
+def test_a_first_guess_without_noise_does_not_rule_it_out():
+    truth = np.arange(150) % 3
+    sure = np.full((150, 3), 0.01) + 0.97 * np.eye(3)[truth]
+    given = truth.copy()
+    given[4] = (truth[4] + 1) % 3
+    explained = explain_labels(sure, given, np.eye(3))
+    assert explained.chances[4] > 0.5
+    assert explained.chances[given == truth].max() < 0.01

@@ -225,7 +225,7 @@ def explain_labels(
     classes : array of shape (n_samples,)
         Given class of each row, as a number from 0.
     matrix : array of shape (n_classes, n_classes), optional
-        A first guess of the noise; by default a little for all classes alike.
+        A first guess of the noise, to which a little is added for all classes alike.
 
     Returns
     -------
@@ -242,7 +242,8 @@ def explain_labels(
     (7, True)
     """
     n_classes = probabilities.shape[1]
-    guess = _make_even_noise(_FIRST_RATE, n_classes) if matrix is None else matrix
+    even = _make_even_noise(_FIRST_RATE, n_classes)
+    guess = even if matrix is None else 0.9 * matrix + 0.1 * even
     logs = np.log(np.clip(probabilities, _SMALLEST_PROBABILITY, 1.0))
     return _fit_explanation(logs, classes, guess)
 

@@ -3,11 +3,12 @@
 Nothing but labels tells mistakes from classes that overlap: a class of which the learner is sure
 and that is given another label one time in ten looks like one with a tenth of its labels wrong. So
 the rate is promised only where overlap cannot make up much of what is flagged: if labels are not
-contradicted far more often where the learner is less sure, and if the flags do not come from
-classes that hardly have any, as those of rows between classes do where only other classes have
-mistakes. A learner that does not fit makes mistakes of its own. It shows where more than a quarter
-of the labels seem to be wrong, where the nearest rows side with the labels that are flagged, and
-where classes that overlap are explained only if it should be far surer than it is.
+contradicted far more often where the learner is less sure, and by less than they are contradicted
+where it is surest; and if the flags do not come from classes that hardly have any, as those of rows
+between classes do where only other classes have mistakes. A learner that does not fit makes
+mistakes of its own. It shows where more than a quarter of the labels seem to be wrong, where the
+nearest rows side with the labels that are flagged, and where classes that overlap are explained
+only if it should be far surer than it is.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def promise_labels(
     noise = estimate_label_noise(probabilities, classes, prior)
     doubt = _doubt_learner(noise)
     if doubt is None and is_issue.any():
-        doubt = _doubt_flags(classes, prior, is_issue, fdr) or _doubt_sharpness(sharpness, noise)
+        doubt = _doubt_flags(classes, prior, is_issue, fdr) or _doubt_explanation(noise, sharpness)
         if doubt is None and votes is not None:
             doubt = _doubt_neighbours(_agree(probabilities, classes, is_issue, votes))
     if doubt is not None:
@@ -116,10 +117,13 @@ def _doubt_flags(
     return None
 
 
-def _doubt_sharpness(sharpness: float, noise: LabelNoise) -> str | None:
-    if sharpness <= _MOST_SHARPNESS or noise.largest_overlap <= _APART:
-        return None
-    return "the predictions are too unsure to tell mistakes from rows between the classes"
+def _doubt_explanation(noise: LabelNoise, sharpness: float) -> str | None:
+    """Say why overlap may explain flagged labels; None if it hardly does."""
+    if noise.largest_overlap > noise.rate:
+        return "the classes may overlap more than labels are wrong"
+    if sharpness > _MOST_SHARPNESS and noise.largest_overlap > _APART:
+        return "the predictions are too unsure to tell mistakes from rows between the classes"
+    return None
 
 
 def _doubt_neighbours(agreement: float) -> str | None:
