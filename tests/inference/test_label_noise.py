@@ -157,7 +157,7 @@ def flag_by_class(of_zero, of_one):
         (20, 20, None),
         (20, 0, None),
         (20, 1, None),
-        (20, 4, "17% of the flagged labels are of classes that hardly have any"),
+        (20, 4, "17% of the flagged labels are of classes with far fewer flags than others"),
         (4, 5, "fewer than 10 labels are flagged"),
         (0, 0, None),
     ],
@@ -174,6 +174,14 @@ def test_flags_that_are_few_or_the_only_ones_of_their_class_promise_nothing(
 def test_a_rate_that_allows_more_mistakes_allows_more_of_rare_classes():
     sure, given, is_issue = flag_by_class(20, 4)
     assert promise_labels(sure, given, np.ones(400), is_issue, fdr=0.2)
+
+
+def test_mistakes_made_evenly_are_promised_for_unequal_classes():
+    truth = (np.arange(400) % 5 == 0).astype(int)
+    is_wrong = np.arange(400) % 9 == 0
+    given = np.where(is_wrong, 1 - truth, truth)
+    sure = np.where(truth[:, None] == [0, 1], 0.999, 0.001)
+    assert promise_labels(sure, given, np.ones(400), is_wrong)
 
 
 def test_overlap_that_may_explain_the_flags_promises_nothing():

@@ -29,7 +29,7 @@ _MOST_NOISE = 0.25
 _MOST_SHARPNESS, _APART = 1.5, 0.05
 # Of fewer flagged labels, one or two correct ones on rare rows are too large a share.
 _FEWEST_FLAGGED = 10
-# A class with a smaller part of the flags than this times its part of the rows has few.
+# A class with a smaller part of the flags than this times its part of mistakes made evenly has few.
 _FEW = 0.5
 # Share of the flagged labels that the nearest rows doubt too. Rows near a wrong label mostly have
 # the right one.
@@ -110,10 +110,12 @@ def _doubt_flags(
         return (
             f"fewer than {_FEWEST_FLAGGED} labels are flagged: one or two rare rows would break it"
         )
-    rows, flagged = (np.bincount(classes, mass) / mass.sum() for mass in (prior, prior * is_issue))
-    few = float(flagged[flagged < _FEW * rows].sum())
+    shares, flagged = (np.bincount(classes, m) / m.sum() for m in (prior, prior * is_issue))
+    # Rows of the other classes are those that may have been given this label by mistake.
+    even = (1 - shares) / (len(shares) - 1)
+    few = float(flagged[flagged < _FEW * even].sum())
     if few > fdr:
-        return f"{few:.0%} of the flagged labels are of classes that hardly have any"
+        return f"{few:.0%} of the flagged labels are of classes with far fewer flags than others"
     return None
 
 
