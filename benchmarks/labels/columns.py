@@ -28,7 +28,7 @@ _SETTINGS = (
     ("longevity", "paper", (0.6,), 50),
     ("heart_failure", "exact", (0.0, 0.2, 0.4), 50),
     ("neurons", "exact", (0.0, 0.2, 0.4), 50),
-    ("pollen2014", "paper", (0.2, 0.4, 0.6), 20),
+    ("pollen2014", "paper", (0.2, 0.4, 0.6), 50),
     ("wdbc", "paper", (0.6,), 50),
     ("digits", "exact", (0.0, 0.2, 0.4), 10),
 )

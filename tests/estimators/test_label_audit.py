@@ -184,7 +184,7 @@ def test_the_model_is_fitted_when_it_is_asked_for():
     X, given, truth = two_classes()
     issues = find_label_issues(X, given, LogisticRegression())
     again = pickle.loads(pickle.dumps(issues))
-    assert issues.model.n_fits_ == 7  # two rounds of three folds, and all rows
+    assert issues.model.n_fits_ == 6  # two folds, three folds of weighted rows, and all rows
     assert issues.model.score(X, truth) > 0.95
     assert issues.model is issues.model
     np.testing.assert_array_equal(again.model.predict(X), issues.model.predict(X))
@@ -209,16 +209,16 @@ def test_the_rate_is_promised_where_classes_are_apart():
     X, given, truth = two_classes(n=600)
     issues = find_label_issues(X, given, LogisticRegression())
     assert issues.promise
-    assert str(issues.promise) == "yes: the classes hardly overlap"
+    assert str(issues.promise).startswith("yes: the classes overlap little enough")
     assert (given == truth)[sorted(flagged_rows(issues))].mean() <= 0.1
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (two_classes(n=600, gap=2.0), "the classes overlap"),
+        (two_classes(n=600, gap=1.5), "the classes overlap"),
         (two_classes(n=600, flipped=0.4), "[34].% of the labels are contradicted"),
-        (two_classes(n=20, seed=2), "so few rows"),
+        (two_classes(n=30, gap=3.0), "so few rows"),
     ],
 )
 def test_no_rate_is_promised_where_mistakes_cannot_be_told(data, reason):
@@ -254,6 +254,13 @@ def test_a_regression_promises_if_residuals_are_gaussian():
     near = find_label_issues(X, skewed, "linear")
     assert near.n_issues > 25
     assert not near.promise
+    few = X @ [1.0, 2.0] + rng.normal(size=600)
+    few[:2] = X[:2] @ [1.0, 2.0] + 5.0  # no gross errors: they may be rare
+    issues = find_label_issues(X, few, "linear")
+    assert issues.n_issues == 2
+    assert issues.promise.reason == (
+        "2 of the flagged rows lie just beyond the others, and may be a tail"
+    )
     heavy = X @ [1.0, 2.0] + rng.standard_t(1.5, 600)
     promise = find_label_issues(X, heavy, "linear").promise
     assert not promise

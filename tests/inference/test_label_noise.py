@@ -140,3 +140,69 @@ def test_no_rate_is_promised_if_the_nearest_rows_side_with_flagged_labels():
     against = promise_labels(sure, given, np.ones(300), given != truth, oppose)
     assert not against
     assert "nearest rows" in against.reason
+
+
+def flag_by_class(of_zero, of_one):
+    """Return sure predictions of two classes, and labels of which so many of each are wrong."""
+    truth = np.arange(400) % 2
+    wrong = np.concatenate([np.flatnonzero(truth == 1)[:of_zero], np.arange(0, 2 * of_one, 2)])
+    given = truth.copy()
+    given[wrong] = 1 - truth[wrong]
+    return np.where(truth[:, None] == [0, 1], 0.999, 0.001), given, given != truth
+
+
+@pytest.mark.parametrize(
+    ("of_zero", "of_one", "reason"),
+    [
+        (20, 20, None),
+        (20, 0, None),
+        (20, 1, None),
+        (20, 4, "17% of the flagged labels are of classes with far fewer flags than others"),
+        (4, 5, "fewer than 10 labels are flagged"),
+        (0, 0, None),
+    ],
+)
+def test_flags_that_are_few_or_the_only_ones_of_their_class_promise_nothing(
+    of_zero, of_one, reason
+):
+    sure, given, is_issue = flag_by_class(of_zero, of_one)
+    promise = promise_labels(sure, given, np.ones(400), is_issue)
+    assert bool(promise) == (reason is None)
+    assert reason is None or reason in promise.reason
+
+
+def test_a_rate_that_allows_more_mistakes_allows_more_of_rare_classes():
+    sure, given, is_issue = flag_by_class(20, 4)
+    assert promise_labels(sure, given, np.ones(400), is_issue, fdr=0.2)
+
+
+def test_mistakes_made_evenly_are_promised_for_unequal_classes():
+    truth = (np.arange(400) % 5 == 0).astype(int)
+    is_wrong = np.arange(400) % 9 == 0
+    given = np.where(is_wrong, 1 - truth, truth)
+    sure = np.where(truth[:, None] == [0, 1], 0.999, 0.001)
+    assert promise_labels(sure, given, np.ones(400), is_wrong)
+
+
+def test_overlap_that_may_explain_the_flags_promises_nothing():
+    """The first 40 rows are wrong; of 60 rows, the predictions are less sure."""
+
+    def ask(first, sharpness):
+        sure, given, is_issue = flag_by_class(20, 20)
+        sure[first : first + 60] = 0.6 * sure[first : first + 60] + 0.2
+        return promise_labels(sure, given, np.ones(400), is_issue, sharpness=sharpness)
+
+    assert ask(100, 2.0)  # where the predictions are less sure, no label is wrong
+    assert ask(33, 1.0)
+    assert "too unsure" in ask(33, 2.0).reason
+    assert "may overlap more than labels are wrong" in ask(28, 1.0).reason
+
+
+def test_a_first_guess_without_noise_does_not_rule_it_out():
+    truth = np.arange(150) % 3
+    sure = np.full((150, 3), 0.01) + 0.97 * np.eye(3)[truth]
+    given = truth.copy()
+    given[4] = (truth[4] + 1) % 3
+    explained = explain_labels(sure, given, np.eye(3))
+    assert explained.chances[4] > 0.5
+    assert explained.chances[given == truth].max() < 0.01

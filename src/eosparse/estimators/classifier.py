@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -216,9 +216,11 @@ class EOSClassifier(ClassifierMixin, WeightedLearner):  # type: ignore[misc]  # 
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        *,
+        n_first_folds: int | None = None,
     ) -> LearnedLabels:
         """Find the weights; the classifier of all rows is fitted when it is asked for."""
-        options = self._check_parameters()
+        options = replace(self._check_parameters(), n_first_folds=n_first_folds)
         inner, labels = self._check_inner(), check_labels(self, y)
         rows = select_present_rows(self, inner, X, labels, sample_weight, groups)
         names, classes = np.unique(labels[rows.numbers], return_inverse=True)

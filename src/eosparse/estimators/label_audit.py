@@ -25,7 +25,7 @@ from eosparse.fitting.meta_input import (
     select_present_rows,
 )
 from eosparse.fitting.neighbour_votes import average_probabilities, find_neighbours, pool_votes
-from eosparse.fitting.reasons import doubt_flags
+from eosparse.fitting.reasons import doubt_targets
 from eosparse.fitting.table_learners import LEARNERS, choose_learner, is_outdone, list_learners
 from eosparse.fitting.targets import is_regression_target
 from eosparse.inference import (
@@ -44,6 +44,9 @@ from eosparse.inference import (
 _SMALLEST_PROBABILITY = 1e-3
 # Sums of given probabilities may differ from one by this, as those of single precision do.
 _SUM_TOLERANCE = 1e-3
+# Folds of the first round, each of which costs a fit to weigh the rows of the second; and the share
+# of the second in what both say.
+_FIRST_FOLDS, _SHARE_OF_LAST = 2, 0.8
 # Rows with less than this part of an equal weight do not tell the range of a target.
 _BELIEVED = 0.5
 
@@ -137,7 +140,7 @@ def find_label_issues(
         targets = regressor._learn(X, labels, sample_weight, groups)
         return _report_targets(X, y, targets, fdr, learner.name, partial(regressor._keep, targets))
     classifier = EOSClassifier(learner.estimator, **options)
-    found = classifier._learn(X, labels, sample_weight, groups)
+    found = classifier._learn(X, labels, sample_weight, groups, n_first_folds=_FIRST_FOLDS)
     judged = _judge(found, n_neighbors, learner.is_compared)
     return _report_labels(X, y, judged, fdr, learner.name, partial(classifier._keep, found))
 
@@ -224,8 +227,10 @@ def _judge(found: LearnedLabels, n_neighbors: int, is_compared: bool) -> _Judged
     """Return what the learner, unweighted and weighted, and the nearest rows say together."""
     problem, learned, noise = found.problem, found.learned, found.noise
     classes = problem.classes
-    # Weights make wrong labels plain, and chance too: the mean of both rounds ranks best.
-    probabilities = average_probabilities(learned.first.probabilities, learned.last.probabilities)
+    # Weights make wrong labels plain, and chance too: a mean of both rounds ranks best.
+    probabilities = average_probabilities(
+        learned.first.probabilities, learned.last.probabilities, _SHARE_OF_LAST
+    )
     folds = np.zeros(len(classes), dtype=np.intp) if learned.folds is None else learned.folds
     neighbours, votes = find_neighbours(problem.X, folds, n_neighbors), None
     if neighbours is not None:
@@ -295,13 +300,15 @@ def _report_labels(
     }
     table = make_issue_table(X, y, judged.rows, columns, is_issue, suspicion)
     rates = dict(zip(judged.names.tolist(), judged.noise.class_rates.tolist(), strict=True))
-    promise = partial(_promise_labels, judged, is_issue)
+    promise = partial(_promise_labels, judged, is_issue, fdr, explained.sharpness)
     return LabelIssues(table, rates, judged.names, learner, promise, model)
 
 
-def _promise_labels(judged: _Judged, is_issue: BoolArray) -> Promise:
+def _promise_labels(judged: _Judged, is_issue: BoolArray, fdr: float, sharpness: float) -> Promise:
     classes, prior = judged.classes, judged.prior
-    promise = promise_labels(judged.probabilities, classes, prior, is_issue, judged.votes)
+    promise = promise_labels(
+        judged.probabilities, classes, prior, is_issue, judged.votes, fdr=fdr, sharpness=sharpness
+    )
     if not promise or judged.asked is None:
         return promise
     X, folds = judged.asked
@@ -346,7 +353,7 @@ def _report_targets(
     }
     table = make_issue_table(X, y, found.rows.numbers, columns, is_issue, suspicion)
     check = check_targets(deviations, found.problem.prior, is_issue)
-    promise = partial(doubt_flags, promise_targets(check), check)
+    promise = partial(doubt_targets, promise_targets(check), check)
     return LabelIssues(table, {"all": found.noise_rate}, None, learner, promise, model)
 
 

@@ -46,6 +46,8 @@ class LearningOptions:
         Maximum number of passes over the rows.
     random_state : int, RandomState or None
         For the folds. None stands for 0.
+    n_first_folds : int or None
+        Number of folds of the unweighted learner; None for as many.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class LearningOptions:
     tol: float
     max_iter: int | None
     random_state: int | np.random.RandomState | None
+    n_first_folds: int | None = None
 
 
 @dataclass
@@ -251,7 +254,7 @@ def start_learning(
     Returns
     -------
     tuple of FittedLearner and (array or None)
-        The first fit and the fold of each row, or None if no row is held out.
+        The first fit and the fold of each row of the next ones, or None if no row is held out.
 
     Examples
     --------
@@ -271,17 +274,21 @@ def start_learning(
         plain = problem.fit(problem.equal_weights)
         if out_of_fold != "auto" or not problem.is_memorised(plain):
             return plain, None
-    seed = 0 if options.random_state is None else options.random_state
-    folds = assign_folds(
-        problem.X, problem.strata, problem.prior, options.n_folds, seed, problem.groups
-    )
+    folds = _hold_out(problem, options.n_folds, options)
     if folds.max() < 1:
         what = "distinct rows" if problem.groups is None else "groups of rows"
         raise ValueError(
             f"X has too few {what}: none can be held out. Pass a number as alpha, and "
             "out_of_fold=False."
         )
-    return problem.fit(problem.equal_weights, folds), folds
+    few = options.n_first_folds
+    first = folds if few is None or few == options.n_folds else _hold_out(problem, few, options)
+    return problem.fit(problem.equal_weights, first), folds
+
+
+def _hold_out(problem: LearningProblem[Fit], n_folds: int, options: LearningOptions) -> IntArray:
+    seed = 0 if options.random_state is None else options.random_state
+    return assign_folds(problem.X, problem.strata, problem.prior, n_folds, seed, problem.groups)
 
 
 def learn(

@@ -149,8 +149,8 @@ def pool_votes(
     return _normalise(logs + exponent * np.log(votes))
 
 
-def average_probabilities(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Return the geometric mean of two sets of probabilities.
+def average_probabilities(one: FloatArray, other: FloatArray, share: float = 0.5) -> FloatArray:
+    """Return the geometric mean of two sets of probabilities, with the share of the second.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def average_probabilities(one: FloatArray, other: FloatArray) -> FloatArray:
     [[0.75, 0.25]]
     """
     first, second = (np.log(np.maximum(part, _SMALLEST_PROBABILITY)) for part in (one, other))
-    return _normalise(0.5 * (first + second))
+    return _normalise((1 - share) * first + share * second)
 
 
 def _compare(

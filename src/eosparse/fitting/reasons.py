@@ -43,6 +43,20 @@ def doubt_flags(promise: Promise, check: TailCheck) -> Promise:
     most = _MOST_NEAR_LAW if has_known_tail(check) else _MOST_NEAR
     if not promise or check.near < _FEW_NEAR or check.near <= most * check.total:
         return promise
+    return _blame_tail(check)
+
+
+def doubt_targets(promise: Promise, check: TailCheck) -> Promise:
+    """Return no promise if flagged targets may be a tail: also if few are, but most of the flags.
+
+    The law of residuals has one column only, and a learner that fits less well somewhere widens it.
+    """
+    if promise and flags_tail(check, ()):
+        return _blame_tail(check)
+    return doubt_flags(promise, check)
+
+
+def _blame_tail(check: TailCheck) -> Promise:
     near = f"{check.near:.0f}"
     lie = "lies" if near == "1" else "lie"
     return Promise(
