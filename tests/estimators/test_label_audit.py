@@ -180,6 +180,17 @@ def test_no_suggestion_is_outside_of_the_range_of_the_target():
         assert set(range(4)) <= flagged_rows(issues)
 
 
+@pytest.mark.parametrize("learner", ["linear", "boosted"])
+def test_targets_of_rows_with_gaps(learner):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X @ [1.0, 2.0, 3.0] + 0.3 * rng.normal(size=200)
+    y[:4] += 20.0
+    X[50::20, 1] = np.nan
+    issues = find_label_issues(X, y, learner).table
+    assert set(range(4)) <= set(issues["row"][issues["is_issue"]])
+
+
 def test_the_model_is_fitted_when_it_is_asked_for():
     X, given, truth = two_classes()
     issues = find_label_issues(X, given, LogisticRegression())

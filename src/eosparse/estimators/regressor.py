@@ -296,5 +296,7 @@ def _find_robust_starts(problem: TargetProblem) -> Iterator[FloatArray]:
             bulk = EOSDetector(model="gaussian").fit(table, sample_weight=problem.prior)
             if not is_exact_fit(bulk._judge.fit):  # most targets may be equal, and others right too
                 yield bulk.weights_
-        distances = least_absolute_residuals(values, problem.scaled, problem.prior)
+        # The plane needs a value everywhere; a column without any says nothing.
+        filled = np.where(np.isnan(values), np.nan_to_num(np.nanmedian(values, axis=0)), values)
+        distances = least_absolute_residuals(filled, problem.scaled, problem.prior)
         yield problem.prior * (distances <= weighted_quantiles(distances, problem.prior, (0.5,)))
