@@ -50,6 +50,7 @@ from eosparse.inference import Combinations, Group, Promise, TailCheck, find_com
 from eosparse.models import Fit, Surprise, TableModel
 from eosparse.rows import (
     ColumnKind,
+    ColumnRanges,
     Kind,
     Sample,
     Table,
@@ -384,7 +385,15 @@ class Ladder:
             return fit
         levels = tuple(i for i in places if self.columns[i].kind is Kind.LEVELS)
         ranges = find_ranges(self.sample.values, self.sample.mass, places, levels)
+        if not self.groups_are_outliers:
+            few = [i for i in range(len(places)) if self._share_outside(ranges, i) <= LARGE_SHARE]
+            ranges = ranges.take(*few)
         return replace(fit, ranges=ranges)
+
+    def _share_outside(self, ranges: ColumnRanges, i: int) -> float:
+        """Return the share of the rows outside the range of one of the columns."""
+        mass = self.sample.mass
+        return float(mass[ranges.take(i).is_outside(self.sample.values)].sum() / mass.sum())
 
     @cached_property
     def _preparation(self) -> Preparation:
