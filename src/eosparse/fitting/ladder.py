@@ -84,6 +84,8 @@ _ROWS_PER_COLUMN = 5
 # Where one group holds more than this share of the rows, the others count as outliers, unless you
 # say that groups are kinds.
 _MAJORITY = 0.53
+# Where more rows are flagged, and the others form groups, one cloud describes neither.
+_MOST_BESIDE_GROUPS = 1 / 3
 # Level at which combinations of levels are called impossible: a fit is asked about many.
 _COMBINATION_LEVEL = 0.01
 # Expectation-maximisation creeps where groups touch.
@@ -177,6 +179,10 @@ class Ladder:
                     grouped = self._look_for_groups(failed)
                     if grouped is not None:
                         return grouped
+                    # Groups among those that are kept, beside many that are not: no cloud at all.
+                    if found.check.flagged > _MOST_BESIDE_GROUPS * found.check.total:
+                        failed.append(f"{NAMES[rung]} leaves out many rows and holds groups")
+                        continue
                 if is_masked:
                     found = replace(found, promise=Promise(False, "a group of rows may be masked"))
             for warning in caught:
