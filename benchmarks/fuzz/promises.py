@@ -209,7 +209,7 @@ RELATIONS: dict[str, Callable[[str, FloatArray, np.random.Generator], Iterator[T
 
 
 def _is_written_oddly(values: FloatArray) -> bool:
-    """Whether some numbers have rare decimals or signs, which they lose in another unit."""
+    """Whether some numbers have rare decimals or signs, which they may have in one unit only."""
     everything, places = np.ones(len(values)), tuple(range(values.shape[1]))
     return find_rare_writing(values, everything, everything > 0, places) is not None
 
@@ -222,9 +222,10 @@ def check_promises(
     labels: pd.DataFrame | None = None,
 ) -> bool:
     """Raise if a fit breaks a promise; return whether it gave an answer."""
-    if relation == "other units" and name in MIXED and _is_written_oddly(values):
-        relation = "permuted"
     one, twin = RELATIONS[relation](name, values, rng)
+    may_be_odd = relation == "other units" and name in MIXED
+    if may_be_odd and (_is_written_oddly(one.values) or _is_written_oddly(twin.values)):
+        one, twin = permute(name, values, rng)
     said = state(name, one.join(labels), one.prior)
     tolerance = _MIXTURE_TOLERANCE if name in MIXTURES else _TOLERANCE
     other = state(name, twin.join(labels), twin.prior)

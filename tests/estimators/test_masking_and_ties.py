@@ -198,6 +198,16 @@ class TestTies:
             np.testing.assert_allclose(detector.weights_.sum(), 1.0)
             assert detector.is_outlier_.mean() < 0.2
 
+    @pytest.mark.parametrize("counts", [[4, 10, 8, 1, 10, 9], [9, 7, 1, 5], [10, 2, 9]])
+    def test_corners_of_a_simplex_differ_by_their_number_only(self, counts):
+        # Any of them lie on a plane, and there is an affine map between any two.
+        corners = np.random.default_rng(0).normal(size=(len(counts), len(counts) - 1))
+        detector, _ = fit_noting(np.repeat(corners, counts, axis=0), model="gaussian")
+        often = np.repeat(counts, counts)
+        flagged = often[detector.is_outlier_]
+        assert flagged.max(initial=0) < often[~detector.is_outlier_].min()
+        assert len(flagged) < 0.2 * len(often)
+
     def test_equal_rows_and_one_other(self):
         X = np.array([2.0] * 20 + [3.0])[:, None]
         with pytest.warns(DegenerateDataWarning, match=r"95.2% of the rows are equal"):

@@ -149,3 +149,21 @@ def test_no_number_is_taken_for_an_unknown_level():
     X[:, 1] += 3 * X[:, 0]
     columns = recognise_kinds(X, np.ones(300), ["code", "size"])
     assert np.isfinite(learn_view(X, np.ones(300), columns)(X)).all()
+
+
+def test_medians_of_levels_are_not_brought_together():
+    # Of either level, the most frequent value is the median; together they are most of the rows.
+    z = np.r_[np.repeat([0.0, 1.0, 2.0], [10, 26, 14]), np.repeat([2.0, 3.0, 4.0], [15, 26, 9])]
+    codes = np.repeat([0.0, 1.0], 50)[:, None]
+    left = learn_effects(z[:, None], codes, np.ones(100)).subtract(z[:, None], codes)
+    assert np.unique(left.round(6), return_counts=True)[1].max() < 50
+
+
+def test_a_value_that_most_rows_share_is_no_effect_of_levels():
+    found = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        z = np.where(rng.random(200) < 0.7, 0.0, rng.normal(size=200))
+        codes = rng.integers(0, 3, (200, 1)).astype(float)
+        found += learn_effects(z[:, None], codes, np.ones(200)).steps[0].any()
+    assert found <= 4  # the test has a level of one in a thousand

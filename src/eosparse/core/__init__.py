@@ -34,7 +34,12 @@ from eosparse.core.perplexity import (
     rowwise_weights,
     rowwise_weights_for_perplexity,
 )
-from eosparse.core.quantiles import centre_and_spread, chi_squared_quantile, weighted_quantiles
+from eosparse.core.quantiles import (
+    centre_and_spread,
+    chi_squared_quantile,
+    interpolate_quantiles,
+    weighted_quantiles,
+)
 from eosparse.core.rows import Mergeable, Rows, Strata, fold_blocks, has_mass
 from eosparse.core.weights import OptimalWeights, WeightSummary, optimal_weights
 
@@ -77,6 +82,7 @@ __all__ = [
     "fold_blocks",
     "has_lost_digits",
     "has_mass",
+    "interpolate_quantiles",
     "longest_plateau",
     "optimal_weights",
     "rowwise_weights",

@@ -38,6 +38,25 @@ def weighted_quantiles(
     return np.moveaxis(np.take_along_axis(columns, chosen, axis=-1), -1, 0)
 
 
+def interpolate_quantiles(x: FloatArray, mass: FloatArray, levels: FloatArray) -> FloatArray:
+    """Return quantiles between the values, each of which stands at the middle of its mass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> interpolate_quantiles(np.array([1.0, 2.0, 2.0, 2.0]), np.ones(4), np.array([0.125, 0.5]))
+    array([1.  , 1.75])
+    """
+    if (mass == mass[0]).all():  # the same numbers, without the places of the rows
+        different, numbers = np.unique(x, return_counts=True)
+        counts = numbers * float(mass[0])
+    else:
+        different, places = np.unique(x, return_inverse=True)
+        counts = np.bincount(places, mass).astype(np.float64)
+    held = np.cumsum(counts)
+    return np.interp(levels, (held - counts / 2) / held[-1], different)
+
+
 def centre_and_spread(values: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the median and a robust spread of each column.
 

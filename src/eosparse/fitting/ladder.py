@@ -52,6 +52,7 @@ from eosparse.rows import (
     ColumnKind,
     ColumnRanges,
     Kind,
+    MemoryRows,
     Sample,
     Table,
     find_ranges,
@@ -198,7 +199,7 @@ class Ladder:
         """Whether the rows that one cloud holds show a valley between groups."""
         if not found.fit.model.is_one_cloud:
             return False
-        fitted = found.fit.measure(self.sample.values)
+        fitted = self._measure_sample(found.fit, found.distances)
         return self._preparation.shows_groups(~np.asarray(found.judge.is_outlier(fitted)))
 
     def _look_for_margins(self, rungs: tuple[str, ...], found: Climb) -> Climb | None:
@@ -256,7 +257,7 @@ class Ladder:
         """Fit a model that was asked for, to all columns as numbers."""
         fit = fit_model(self.table, model, self.options, is_scaled=is_scaled)
         judge, distances = self._judge(fit)
-        fitted = fit.measure(self.sample.values)
+        fitted = self._measure_sample(fit, distances)
         check = check_law(judge, self.sample, fitted)
         groups: tuple[Group, ...] = ()
         if fit.model.is_one_cloud:
@@ -318,7 +319,7 @@ class Ladder:
         fit = self._look_for_combinations(fit)
         fit = self._bound_columns(fit, rung)
         judge, distances = self._judge(fit)
-        fitted = fit.measure(self.sample.values)
+        fitted = self._measure_sample(fit, distances)
         check = check_law(judge, self.sample, fitted)
         groups = self._find_groups(rung, judge, fitted)
         reason = give_reason(rung, prepared, failed)
@@ -342,7 +343,7 @@ class Ladder:
             return found
         fit = replace(found.fit, surprise=Surprise(writing, judge.law, judge.pull))
         judge, distances = self._judge(fit)
-        flagged = judge.is_outlier(fit.measure(sample.values))
+        flagged = judge.is_outlier(self._measure_sample(fit, distances))
         n_more = int(np.count_nonzero(flagged & ~found.judge.is_outlier(fitted)))
         promise = doubt_writing(found.promise, n_more)
         return replace(found, fit=fit, judge=judge, distances=distances, promise=promise)
@@ -356,6 +357,13 @@ class Ladder:
         if self.rule.kind == "fdr":
             warn_of_unclear_rows(judge, self.rule.value)
         return judge, distances
+
+    def _measure_sample(self, fit: Fit[Any], distances: Table) -> FloatArray:
+        """Return the distances of the rows of the sample; those of all rows may hold them."""
+        is_all = len(self.sample.mass) == distances.n_present  # copies of rows are not in a sample
+        if is_all and isinstance(distances, MemoryRows):
+            return distances.take(np.arange(distances.n_present))[0]
+        return fit.measure(self.sample.values)
 
     def _find_groups(self, rung: str, judge: Judge, fitted: FloatArray) -> tuple[Group, ...]:
         if rung == "local":

@@ -53,6 +53,19 @@ def find_plane(fit: Normal, values: FloatArray) -> BoolArray:
     return is_on & (normals.shape[1] > 0 and _span_less(values[is_on]))
 
 
+def is_simplex(rows: FloatArray) -> bool:
+    """Whether so few rows differ that any part of them lies on a plane, which then says nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> is_simplex(np.repeat(corners, 9, axis=0)), is_simplex(np.vstack([corners, [[1.0, 1.0]]]))
+    (True, False)
+    """
+    return len(np.unique(rows, axis=0)) <= rows.shape[1] + 1
+
+
 def _span_less(rows: FloatArray) -> bool:
     """Whether rows lie on a plane, none of them counting more than another.
 

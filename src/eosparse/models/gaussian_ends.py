@@ -40,7 +40,7 @@ from eosparse.core import (
     weighted_quantiles,
 )
 from eosparse.inference import ScaledF, SelfPull
-from eosparse.models.exact_fit import ExactFitError, find_plane
+from eosparse.models.exact_fit import ExactFitError, find_plane, is_simplex
 from eosparse.models.gaussian_guesses import guess_clean_rows
 from eosparse.models.gaussian_law import part_in_span
 from eosparse.models.groups import find_group
@@ -292,7 +292,7 @@ class StartSearch:
 
     def _raise_if_exact(self, fit: Normal) -> None:
         """Raise if more than half of all rows satisfy the relations of a singular fit."""
-        if self.model.covariance != "full":
+        if self.model.covariance != "full" or is_simplex(self.values[self.mass > 0]):
             return
         on_plane = find_plane(fit, self.values) & (self.mass > 0)
         if 2 * (self.mass @ on_plane) > self.total:

@@ -249,7 +249,7 @@ class _Choice:
         assert model.coordinates is not None
         working, size = model.coordinates(sample.values), float(sample.mass.sum()) / sample.copies
         most = max(2, int(size / _ROWS_PER_DIRECTION))
-        sketch = choose_sketch(model.coordinates, working, sample.mass, most)
+        sketch = choose_sketch(model.coordinates, sample, working, most)
         seen = replace(sample, values=working @ sketch.directions, n_rows=float(sample.mass.sum()))
         narrow = _Choice(narrow_model(model, seen), seen, Request())
         with single_threaded_blas():  # matrices are small
@@ -291,15 +291,19 @@ class _Choice:
         inner_search = inner.search()
         weights, fit = inner_search.grow(weights)
         relaxed = inner.first_coupling() * coupling / self.first_coupling()
-        near = np.exp(-relaxed / 2 * fit.mahalanobis(inner_search.values))
-        self._warn_if_near(near, (weights > 0) & ~far)
+        self._warn_if_near(fit, inner_search.values, relaxed, (weights > 0) & ~far)
         return Attempt(inner.model, inner.model.alpha(relaxed), fit)
 
-    def _warn_if_near(self, weights: FloatArray, taken: BoolArray) -> None:
+    def _warn_if_near(
+        self, fit: Normal, values: FloatArray, coupling: float, taken: BoolArray
+    ) -> None:
         """Warn if rows that were left out get enough weight to be taken in again."""
         mass = self.sample.mass
         left_out = 1 - float(mass @ taken / mass.sum())
-        if left_out > _TAKEN_IN and mass @ (weights * ~taken) > _TAKEN_IN * (mass @ weights):
+        if left_out <= _TAKEN_IN:
+            return
+        weights = mass * np.exp(-coupling / 2 * fit.mahalanobis(values))
+        if weights @ ~taken > _TAKEN_IN * weights.sum():
             self._warn_of_near(left_out)
 
     def _hold(

@@ -9,7 +9,7 @@ import numpy as np
 
 from eosparse.core import FloatArray, weighted_moments, weighted_quantiles
 from eosparse.models.normal import RANK_TOLERANCE, Normal
-from eosparse.rows import Sample
+from eosparse.rows import Sample, find_middle
 
 if TYPE_CHECKING:
     from eosparse.models.gaussian import GaussianModel
@@ -31,7 +31,9 @@ def choose_shrinkage(model: GaussianModel, sample: Sample) -> GaussianModel:
     is_crowded = sample.n_rows < ROWS_PER_COLUMN * sample.copies * rank
     if rank == 0 or model.shrinkage == 0.0 or (model.shrinkage == "auto" and not is_crowded):
         return replace(model, amount=0.0)
-    scatter, size = bounded_scatter(model.coordinates(sample.values), sample.mass)
+    working = model.coordinates(sample.values)
+    centre, _ = find_middle(model.coordinates, sample, working)
+    scatter, size = bounded_scatter(working - centre, sample.mass)
     size /= sample.copies
     most = 1 - _LEAST_FOLLOWED * min(1.0, size / n_features)
     chosen = min(oas_shrinkage(scatter, n_features, size), most)
@@ -47,9 +49,8 @@ def choose_shrinkage(model: GaussianModel, sample: Sample) -> GaussianModel:
     return replace(model, dimension=followed / largest, feedback=feedback)
 
 
-def bounded_scatter(working: FloatArray, mass: FloatArray) -> tuple[FloatArray, float]:
+def bounded_scatter(centred: FloatArray, mass: FloatArray) -> tuple[FloatArray, float]:
     """Return the scatter in which no row weighs more than the median one, and its Kish size."""
-    centred = working - weighted_quantiles(working, mass, (0.5,))
     squares = np.einsum("ij,ij->i", centred, centred)
     # Rows equal to the centre, which may be most of them, say nothing about a typical distance.
     apart = squares > RANK_TOLERANCE**2
@@ -57,7 +58,7 @@ def bounded_scatter(working: FloatArray, mass: FloatArray) -> tuple[FloatArray, 
     bound = 1 / np.maximum(1.0, squares / typical)
     weights = mass * bound
     size = weights.sum() ** 2 / float(weights @ bound)
-    return weighted_moments(working, weights, diagonal=False).scatter, size
+    return weighted_moments(centred, weights, diagonal=False).scatter, size
 
 
 def oas_shrinkage(scatter: FloatArray, n_features: int, effective_size: float) -> float:

@@ -18,14 +18,13 @@ from scipy.linalg import lapack
 from eosparse.core import (
     FloatArray,
     Moments,
-    centre_and_spread,
     centred_moments,
     weighted_moments,
 )
 from eosparse.models.directions import follow_extremes
 from eosparse.models.normal import Normal, times_transposed
 from eosparse.models.shrinkage import ROWS_PER_COLUMN, bounded_scatter, oas_shrinkage
-from eosparse.rows import Coordinates, Table, map_parallel
+from eosparse.rows import Coordinates, Sample, Table, find_middle, map_parallel
 
 if TYPE_CHECKING:
     from eosparse.models.gaussian import GaussianModel
@@ -104,23 +103,26 @@ class Members:
 
 
 def choose_sketch(
-    coordinates: Coordinates, working: FloatArray, mass: FloatArray, most: int
+    coordinates: Coordinates, sample: Sample, working: FloatArray, most: int
 ) -> Sketch:
-    """Choose at most so many directions on a sample of rows in working coordinates.
+    """Choose at most so many directions on a sample, given in working coordinates too.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from eosparse.rows import Coordinates
+    >>> from eosparse.rows import Coordinates, MemoryRows, take_sample
     >>> rows = np.random.default_rng(0).normal(size=(1000, 100))
     >>> rows[:300, 7] += 50.0
-    >>> sketch = choose_sketch(Coordinates(np.zeros(100), np.ones(100)), rows, np.ones(1000), 40)
+    >>> as_stored = Coordinates(np.zeros(100), np.ones(100))
+    >>> sketch = choose_sketch(as_stored, take_sample(MemoryRows(rows), 1000), rows, 40)
     >>> seen = np.linalg.lstsq(sketch(rows), rows[:, 7], rcond=None)[1] / 1000
     >>> sketch.directions.shape[1] < 50, bool(seen[0] < 0.1)
     (True, True)
     """
-    share = mass / mass.sum()
-    bounded, unit = _bound_rows(working, mass, is_rotated=coordinates.basis is not None)
+    mass, share = sample.mass, sample.mass / sample.mass.sum()
+    centre, spread = find_middle(coordinates, sample, working)
+    centred = working - centre
+    bounded, unit = _bound_rows(centred, spread, is_rotated=coordinates.basis is not None)
     searches: list[Callable[[], FloatArray]] = [
         lambda: _leading_axes(bounded - share @ bounded, share) / unit[:, None]
     ]
@@ -128,7 +130,7 @@ def choose_sketch(
     # too few for that; those with the lowest kurtosis, where rows are split, and not heavy tails.
     has_enough = mass.sum() >= ROWS_PER_COLUMN * working.shape[1]
     if has_enough:
-        searches.append(lambda: _odd_directions(working, mass))
+        searches.append(lambda: _odd_directions(centred, mass))
     if has_enough or coordinates.basis is None:
         ends = ("low", "high", "skewed") if has_enough else ("low",)
         searches.append(lambda: _odd_columns(bounded, share, ends) / unit[:, None])
@@ -138,18 +140,16 @@ def choose_sketch(
 
 
 def _bound_rows(
-    working: FloatArray, mass: FloatArray, *, is_rotated: bool
+    centred: FloatArray, spread: FloatArray, *, is_rotated: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return the rows with far ones brought nearer, and the units of their columns.
 
     Columns are bounded one by one. Coordinates in the span of the rows are no columns: rows are
     bounded by their length.
     """
-    centre, spread = centre_and_spread(working, mass)
     if not is_rotated:
         unit = np.where(spread > 0, spread, 1.0)
-        return np.clip((working - centre) / unit, -_BOUND, _BOUND), unit
-    centred = working - centre
+        return np.clip(centred / unit, -_BOUND, _BOUND), unit
     length = np.linalg.norm(centred, axis=1, keepdims=True)
     return centred / np.maximum(1.0, length / np.median(length)), np.ones_like(spread)
 
@@ -176,9 +176,9 @@ def _odd_columns(bounded: FloatArray, share: FloatArray, ends: tuple[str, ...]) 
     return np.eye(bounded.shape[1])[:, chosen]
 
 
-def _odd_directions(working: FloatArray, mass: FloatArray) -> FloatArray:
+def _odd_directions(centred: FloatArray, mass: FloatArray) -> FloatArray:
     """Return directions in which whitened rows look least Gaussian."""
-    scatter, size = bounded_scatter(working, mass)
+    scatter, size = bounded_scatter(centred, mass)
     # As much shrinkage as makes the inverse of a covariance from few rows a good one.
     amount = max(oas_shrinkage(scatter, len(scatter), size), _LEAST_SHRINKAGE)
     target = float(np.trace(scatter)) / len(scatter)
@@ -186,7 +186,7 @@ def _odd_directions(working: FloatArray, mass: FloatArray) -> FloatArray:
     scatter.flat[:: len(scatter) + 1] += amount * target
     factor, _ = lapack.dpotrf(scatter, lower=1, clean=1)
     inverse, _ = lapack.dtrtri(factor, lower=1)
-    white = times_transposed(working, np.asarray(inverse))
+    white = times_transposed(centred, np.asarray(inverse))
     white -= (mass / mass.sum()) @ white
     return np.asarray(inverse.T @ _follow_from_ends(white, mass))
 

@@ -8,6 +8,7 @@ from eosparse.rows.coordinates import (
     check_rows_differ,
     choose_coordinates,
     find_heap,
+    find_middle,
     reduce_to_span,
     span_rows,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "count_copies",
     "find_heap",
     "find_index",
+    "find_middle",
     "find_ranges",
     "find_rare_writing",
     "fit_margins",

@@ -131,16 +131,36 @@ def choose_coordinates(sample: Sample) -> Coordinates:
     """
     values = np.asarray(sample.values[sample.mass > 0], dtype=np.float64)
     present = sample.mass[sample.mass > 0]
+    centre, spread = sample.centre_and_spread
     with np.errstate(over="ignore"):
-        centre, spread = centre_and_spread(values, present)
         unit = np.where(spread > 0, spread, 1.0)
         around = np.clip((values - centre) / unit, -_FARTHEST, _FARTHEST)
     bounded = np.clip(around, -_WINSOR, _WINSOR)
     deviation = np.sqrt(weighted_moments(bounded, present, diagonal=True).scatter)
-    middle = _find_middle(around)
+    middle = _nearest_row(around)
     scale = unit * np.where(deviation > 0, deviation, 1.0)
     check_scale(scale, sample.columns)
     return Coordinates(values[middle], scale)
+
+
+def find_middle(
+    coordinates: Coordinates, sample: Sample, working: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the median and a robust spread of the working coordinates of a sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.rows import Coordinates, MemoryRows, find_middle, take_sample
+    >>> sample = take_sample(MemoryRows(np.array([[0.0], [10.0], [20.0]])), 3)
+    >>> halved = Coordinates(np.zeros(1), np.full(1, 2.0))
+    >>> find_middle(halved, sample, halved(sample.values))[0].tolist()
+    [5.0]
+    """
+    if coordinates.basis is not None:
+        return centre_and_spread(working, sample.mass)
+    centre, spread = sample.centre_and_spread  # the same columns in other units
+    return coordinates(centre[None, :])[0], spread / coordinates.scale
 
 
 def check_scale(scale: FloatArray, names: Sequence[str]) -> None:
@@ -163,7 +183,7 @@ def check_scale(scale: FloatArray, names: Sequence[str]) -> None:
         )
 
 
-def _find_middle(around: FloatArray) -> int:
+def _nearest_row(around: FloatArray) -> int:
     """Return the number of the row closest to the centre."""
     return int(np.argmin(np.square(around).sum(axis=1)))
 
@@ -182,7 +202,7 @@ def span_rows(coordinates: Coordinates, rows: FloatArray, mass: FloatArray) -> C
     """
     scaled = replace(coordinates, basis=None).standardise(rows)
     centre = weighted_quantiles(scaled, mass, (0.5,))[0]
-    origin = np.asarray(rows[_find_middle(scaled - centre)], dtype=np.float64)
+    origin = np.asarray(rows[_nearest_row(scaled - centre)], dtype=np.float64)
     around = replace(coordinates, origin=origin, basis=None)
     return reduce_to_span(around, MemoryRows(rows, mass))
 
@@ -202,8 +222,7 @@ def find_heap(sample: Sample) -> BoolArray:
     [True, True, True, False]
     """
     values, mass = sample.values, sample.mass
-    middle = weighted_quantiles(values, mass, (0.5,))[0]  # what more than half share is the median
-    is_tied = values == middle
+    is_tied = values == sample.centre_and_spread[0]  # what more than half share is the median
     shares = mass @ is_tied / mass.sum()
     heap = np.ones(len(values), dtype=bool)
     for column in np.argsort(-shares, kind="stable"):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from eosparse.core import BoolArray, FloatArray, IntArray
+from eosparse.core import BoolArray, FloatArray, IntArray, interpolate_quantiles
 
 # The median of fewer rows is too noisy to be subtracted.
 _FEWEST_ROWS = 10
@@ -22,6 +22,8 @@ _FEWEST_ROWS = 10
 _BY_CHANCE = 0.001
 # With several columns of levels, a second sweep of the median polish corrects the first.
 _SWEEPS = 2
+# Of numbers in units of their spread.
+_DECIMALS = 9
 
 UNSEEN = -(2.0**-100)
 """The code of a level that a reader has not learned: a number that single precision holds, and that
@@ -150,7 +152,7 @@ def learn_effects(z: FloatArray, level_codes: FloatArray, mass: FloatArray) -> L
     z, level_codes, mass = z[present], level_codes[present], mass[present]
     found = [_find_levels(codes, mass) for codes in level_codes.T]
     steps = [np.zeros((len(levels), z.shape[1])) for levels in found]
-    left = z - _compute_median(np.asarray(z, dtype=np.float64), mass)
+    left = z - _compute_medians(z, mass)
     rows_of = [
         [np.flatnonzero(codes == level) for level in levels]
         for codes, levels in zip(level_codes.T, found, strict=True)
@@ -180,7 +182,7 @@ def _sweep(
     """Subtract the median of each level's rows in place, and return these medians."""
     steps = np.zeros((len(rows_of), left.shape[1]))
     for place, rows in enumerate(rows_of):
-        steps[place] = np.where(differ, _compute_median(left[rows], mass[rows]), 0.0)
+        steps[place] = np.where(differ, _compute_medians(left[rows], mass[rows]), 0.0)
         left[rows] -= steps[place]
     return steps
 
@@ -188,29 +190,32 @@ def _sweep(
 def _test_medians(left: FloatArray, rows_of: Sequence[IntArray], mass: FloatArray) -> BoolArray:
     """Whether the medians of levels differ more than by chance, for each column.
 
-    Mood's test: of each level, about half of the rows lie above the median of all.
+    Mood's test: of each level, about as many rows lie above the median of all as of all rows.
     """
-    signs = np.nan_to_num(np.sign(left - _compute_median(left, mass)))  # gaps say nothing
-    sums = [np.square(mass[rows] @ signs[rows]) / mass[rows].sum() for rows in rows_of]
-    return np.asarray(chdtrc(max(len(sums) - 1, 1), np.sum(sums, axis=0)) < _BY_CHANCE)
+    above = np.sign(left - _compute_medians(left, mass))
+    known = ~np.isnan(above)  # gaps say nothing
+    total = np.maximum(mass @ known, 1e-300)
+    # Shared values may leave more than half on one side.
+    excess = np.where(known, above - mass @ np.nan_to_num(above) / total, 0.0)
+    variance = np.maximum(mass @ np.square(excess) / total, 1e-300)
+    sums = [np.square(mass[rows] @ excess[rows]) / mass[rows].sum() for rows in rows_of]
+    chi_squared = np.sum(sums, axis=0) / variance
+    return np.asarray(chdtrc(max(len(sums) - 1, 1), chi_squared) < _BY_CHANCE)
 
 
-def _compute_median(values: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return the median of each column; between two values if half of the mass lies below."""
-    if np.isnan(values).any():
-        return np.array([_compute_known_median(column, mass) for column in values.T])
-    if not len(values) or (mass == mass[0]).all():
-        return np.asarray(np.median(values, axis=0))
-    order = np.argsort(values, axis=0, kind="stable")
-    held, half = np.cumsum(mass[order], axis=0), mass.sum() / 2
-    # Sums of fractions reach the half up to rounding.
-    places = [np.sum(held < half * (1 + sign * 1e-12), axis=0) for sign in (-1, 1)]
-    ranked = np.take_along_axis(values, order, axis=0)
-    lower, upper = (np.take_along_axis(ranked, place[None], axis=0)[0] for place in places)
-    return np.asarray((lower + upper) / 2)
+def _compute_medians(values: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the median of the values of each column that are there; 0 if none is.
+
+    Of values that many rows share, it lies between them. Otherwise subtracting it would put the
+    medians of all levels in one place, which may then hold most of the rows.
+    """
+    return np.array([_compute_median(column, mass) for column in values.T])
 
 
-def _compute_known_median(column: FloatArray, mass: FloatArray) -> float:
-    """Return the median of the values that are there; 0 if none is."""
+def _compute_median(column: FloatArray, mass: FloatArray) -> float:
     known = ~np.isnan(column)
-    return float(_compute_median(column[known, None], mass[known])[0]) if known.any() else 0.0
+    if not known.any():
+        return 0.0
+    # What is equal but for rounding is one value.
+    rounded = np.round(column[known].astype(np.float64), _DECIMALS)
+    return float(interpolate_quantiles(rounded, mass[known], np.array([0.5]))[0])

@@ -20,7 +20,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from scipy.special import lambertw, ndtri
 
-from eosparse.core import FloatArray
+from eosparse.core import FloatArray, interpolate_quantiles
 
 # Quantiles to which a column is fitted: enough for a curve with four numbers.
 _N_LEVELS = 48
@@ -346,7 +346,7 @@ def _fit_column(
         )
     x, mass = x[counts], mass[counts]
     scale = _Scale.of(left_out, float(mass.sum()))
-    quantiles = _interpolate_quantiles(x, mass, np.append(scale.levels, (0.25, 0.5, 0.75)))
+    quantiles = interpolate_quantiles(x, mass, np.append(scale.levels, (0.25, 0.5, 0.75)))
     low, middle, high = quantiles[-3:].tolist()
     quantiles = quantiles[:-3]
     unit = high - low or float(quantiles[-1] - quantiles[0]) or float(np.ptp(x)) or 1.0
@@ -449,15 +449,3 @@ def _try(
         curves = family.curve(y, first[:, None], second[:, None])
         fitted = scale.regress(np.broadcast_to(curves, (len(first), len(y))))
     return _Tried(first, second, *fitted)
-
-
-def _interpolate_quantiles(x: FloatArray, mass: FloatArray, levels: FloatArray) -> FloatArray:
-    """Return quantiles between the values, each of which stands at the middle of its mass."""
-    if (mass == mass[0]).all():  # the same numbers, without the places of the rows
-        different, numbers = np.unique(x, return_counts=True)
-        counts = numbers * float(mass[0])
-    else:
-        different, places = np.unique(x, return_inverse=True)
-        counts = np.bincount(places, mass).astype(np.float64)
-    held = np.cumsum(counts)
-    return np.interp(levels, (held - counts / 2) / held[-1], different)

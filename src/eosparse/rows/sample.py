@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray
+from eosparse.core import FloatArray, IntArray, centre_and_spread
 from eosparse.rows.table import Table
 
 # Rows that are looked up to see whether a table holds every row several times.
@@ -63,6 +64,12 @@ class Sample:
         """Return the rows, and the table that they come from, as a model sees them."""
         table = self.table.prepare_with(view)
         return replace(self, values=view(self.values), table=table, places=places)
+
+    @cached_property
+    def centre_and_spread(self) -> tuple[FloatArray, FloatArray]:
+        """Median and robust spread of each column, in double precision."""
+        with np.errstate(over="ignore"):
+            return centre_and_spread(np.asarray(self.values, dtype=np.float64), self.mass)
 
     def find_precision(self) -> FloatArray:
         """Return the relative precision of each column, by the digits that its values have."""
