@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from eosparse.core import CollapseError, FloatArray, MaskingWarning, Status, warn_caller
+from eosparse.fitting.column_rules import add_rules
 from eosparse.fitting.doubts import doubt_exact_fit, doubt_law, doubt_writing, is_exact_fit
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
@@ -46,16 +47,14 @@ from eosparse.fitting.row_groups import (
     find_groups_beyond,
 )
 from eosparse.fitting.rungs import Preparation, Prepared, check_law, sample_once
-from eosparse.inference import Combinations, Group, Promise, TailCheck, find_combinations
+from eosparse.inference import Group, Promise, TailCheck
 from eosparse.models import Fit, Surprise, TableModel
 from eosparse.rows import (
     ColumnKind,
-    ColumnRanges,
     Kind,
     MemoryRows,
     Sample,
     Table,
-    find_ranges,
     find_rare_writing,
     fit_threads,
     recognise_kinds,
@@ -87,8 +86,6 @@ _ROWS_PER_COLUMN = 5
 _MAJORITY = 0.53
 # Where more rows are flagged, and the others form groups, one cloud describes neither.
 _MOST_BESIDE_GROUPS = 1 / 3
-# Level at which combinations of levels are called impossible: a fit is asked about many.
-_COMBINATION_LEVEL = 0.01
 # Expectation-maximisation creeps where groups touch.
 _TOL_OF_GROUPS = 1e-11
 
@@ -316,8 +313,8 @@ class Ladder:
         if rung == "groups":
             options = replace(options, tol=max(options.tol, _TOL_OF_GROUPS))
         fit = fit_model(self.table, prepared.model, options, seen_as=prepared.view)
-        fit = self._look_for_combinations(fit)
-        fit = self._bound_columns(fit, rung)
+        are_outliers = self.groups_are_outliers
+        fit = add_rules(fit, rung, self.sample, self.columns, groups_are_outliers=are_outliers)
         judge, distances = self._judge(fit)
         fitted = self._measure_sample(fit, distances)
         check = check_law(judge, self.sample, fitted)
@@ -372,42 +369,6 @@ class Ladder:
         if rung == "groups":
             return describe_components(judge, self.table.mass, self.columns, apart)
         return apart
-
-    def _look_for_combinations(self, fit: Fit[Any]) -> Fit[Any]:
-        """Return the fit with the combinations of levels that do not occur, if there are any."""
-        kinds = (Kind.LEVELS, Kind.CATEGORY)
-        levels = tuple(i for i, column in enumerate(self.columns) if column.kind in kinds)
-        if len(levels) < 2:
-            return fit
-        codes = np.asarray(self.sample.values[:, list(levels)], dtype=np.float64)
-        is_ordered = [self.columns[i].kind is Kind.LEVELS for i in levels]
-        found: Combinations = find_combinations(
-            codes, self.sample.mass, _COMBINATION_LEVEL, is_ordered
-        )
-        return replace(fit, combinations=found, levels=levels)
-
-    def _bound_columns(self, fit: Fit[Any], rung: str) -> Fit[Any]:
-        """Return the fit with the ranges of its columns: of levels, or where no law is known, all.
-
-        A group beyond the range of the others may be a kind.
-        """
-        bounded = {Kind.LEVELS}
-        if rung == "local" and self.groups_are_outliers:
-            bounded |= {Kind.NUMBER, Kind.DATE, Kind.HEAP}
-        places = tuple(i for i, column in enumerate(self.columns) if column.kind in bounded)
-        if not places:
-            return fit
-        levels = tuple(i for i in places if self.columns[i].kind is Kind.LEVELS)
-        ranges = find_ranges(self.sample.values, self.sample.mass, places, levels)
-        if not self.groups_are_outliers:
-            few = [i for i in range(len(places)) if self._share_outside(ranges, i) <= LARGE_SHARE]
-            ranges = ranges.take(*few)
-        return replace(fit, ranges=ranges)
-
-    def _share_outside(self, ranges: ColumnRanges, i: int) -> float:
-        """Return the share of the rows outside the range of one of the columns."""
-        mass = self.sample.mass
-        return float(mass[ranges.take(i).is_outside(self.sample.values)].sum() / mass.sum())
 
     @cached_property
     def _preparation(self) -> Preparation:

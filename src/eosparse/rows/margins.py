@@ -29,8 +29,7 @@ _ROWS_LEFT_OUT, _LEAST_LEFT_OUT, _MOST_LEFT_OUT = 10.0, 0.005, 0.03
 # Of normal samples of any size, one in twenty gains this much misfit by another family. Margins are
 # asked for where one Gaussian does not describe the rows, so that more evidence is not needed.
 SIGNIFICANT_GAIN = 0.8
-# The same for a negative power instead of the log: one free number more, and not two.
-_GAIN_OF_POWER = 0.4
+_GAIN_OF_POWER = 0.4  # the same for a negative power instead of the log: one number, not two
 # Another family has to explain most of what a line leaves: two groups are not a curved column.
 _EXPLAINED = 0.5
 # A grid of this many values of each free number is refined this often, each time to a third.
