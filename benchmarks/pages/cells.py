@@ -20,5 +20,5 @@ def _format(value: object) -> str:
 
 SHOWN: dict[str, Show] = {
     name: partial(_show, name=name)
-    for name in ("cells_a", "cells_b", "cells_c", "cells_c_disk", "cells_d")
+    for name in ("cells_a", "cells_b", "cells_c", "cells_c_peer", "cells_c_disk", "cells_d")
 }

@@ -73,6 +73,19 @@ def test_a_repaired_copy_and_a_list_of_changes(people, tmp_path):
     assert run("cells", people, "--changes", changes).exit_code == 0
     listed = pd.read_csv(changes)
     assert set(zip(listed["row"], listed["column"], strict=True)) == WRONG
+
+
+def test_a_list_of_changes_undoes_them(people, tmp_path):
+    given = pd.read_csv(people)
+    given.loc[77, "weight_kg"] = 70012.34567890123
+    given.to_csv(people, index=False)
+    out, changes = tmp_path / "fixed.csv", tmp_path / "changes.csv"
+    assert run("cells", people, "--output", out, "--changes", changes).exit_code == 0
+    fixed = pd.read_csv(out)
+    assert not fixed.equals(given)
+    for line in pd.read_csv(changes).itertuples():
+        fixed.loc[line.row - 1, line.column] = line.value
+    pd.testing.assert_frame_equal(fixed, given, check_exact=True)
     filled = tmp_path / "filled.csv"
     assert run("cells", people, "-o", filled, "--fill-gaps").exit_code == 0
     assert pd.read_csv(filled)["bp"].notna().all()

@@ -307,3 +307,24 @@ def test_wrong_cells_of_a_file_are_those_of_the_rows_in_memory(tmp_path):
         streamed.write_wrong(files, tmp_path / "wrong.parquet")
     with pytest.raises(TypeError, match="list_wrong"):
         streamed.write_wrong(table.to_pandas(), tmp_path / "other.parquet")
+
+
+def test_a_column_that_stands_alone_is_a_group_and_not_wrong():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(500, 8)) @ rng.normal(size=(8, 8))
+    X[:60, 3] += 30
+    X[100, 5] += 200
+    cells = EOSCells().fit(X)
+    assert np.argwhere(cells.is_wrong_cell_).tolist() == [[100, 5]]
+    assert not cells.promise_
+    assert "'x3' lie apart, and may be a group" in cells.promise_.reason
+
+
+def test_a_bend_does_not_push_the_end_of_a_column_out():
+    # A left tail, and a few prices that many rows share above it: a curve through the tail and the
+    # middle ends below these.
+    rng = np.random.default_rng(0)
+    price = (0.32 - rng.gamma(1.0, 0.17, 1000)).round(2)
+    price[:80] = rng.choice([0.54, 0.64], 80)
+    X = np.column_stack([rng.normal(size=(1000, 2)), price])
+    assert not EOSCells().fit(X).is_wrong_cell_[:80, 2].any()

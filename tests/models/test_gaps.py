@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from scipy.stats import chi2
 from sklearn.base import clone
 
-from eosparse import EOSPCA, DegenerateDataWarning, EOSDetector, EOSGaussianMixture
+from eosparse import (
+    EOSPCA,
+    DegenerateDataWarning,
+    EOSCells,
+    EOSDetector,
+    EOSGaussianMixture,
+    open_rows,
+)
 from eosparse.core import alternate
 from eosparse.models import (
     GaussianModel,
@@ -23,6 +30,7 @@ from eosparse.models import (
 )
 from eosparse.models.gaps import fill_rows, match_chances, spread_of_gaps
 from eosparse.models.gaussian_gaps import Gaps
+from eosparse.models.subspace import GapGuess
 from eosparse.rows import MemoryRows
 
 
@@ -254,12 +262,69 @@ def test_gaps_hold_the_nearest_point_of_a_subspace(seed, n_components, size):
     plane = Plane(rng.normal(size=size), axes, np.ones(n_components))
     values = rng.normal(size=(5, size))
     values[rng.random((5, size)) < 0.3] = np.nan
-    filled = plane.fill(values)
-    for row, found in zip(values, filled, strict=True):
+    filled, costs = plane.fill(values)
+    for row, found, cost in zip(values, filled, costs, strict=True):
         there = ~np.isnan(row)
-        point = np.linalg.lstsq(axes[:, there].T, (row - plane.location)[there], rcond=1e-6)[0]
-        np.testing.assert_allclose(found[~there], (plane.location + point @ axes)[~there])
         np.testing.assert_array_equal(found[there], row[there])
+        part = axes[:, there].T
+        if np.linalg.matrix_rank(part, tol=1e-2) == n_components:
+            assert cost < 1e-6
+            point = np.linalg.lstsq(part, (row - plane.location)[there])[0]
+            np.testing.assert_allclose(
+                found[~there], (plane.location + point @ axes)[~there], rtol=1e-4, atol=1e-4
+            )
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(3, 6))
+def test_no_other_values_in_gaps_make_the_error_smaller(seed, n_components, size):
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.normal(size=(size, size)))[0][:n_components]
+    plane = Plane(rng.normal(size=size), axes, np.ones(n_components))
+    values = rng.normal(size=(5, size))
+    values[rng.random((5, size)) < 0.4] = np.nan
+    guess = GapGuess.of(draw_law(rng, size), max(size - n_components, 1))
+    expected, (filled, costs) = guess.fill(values), plane.fill(values, guess)
+
+    def measure(rows):
+        away = rows - expected
+        held = np.einsum("ij,jk,ik->i", away, guess.precision, away)
+        return np.square(plane.residuals(rows)).sum(axis=1) + held
+
+    least = measure(filled)
+    off = np.square(plane.residuals(filled)).sum(axis=1)
+    np.testing.assert_allclose(off + costs, least, atol=1e-9)
+    for size_of_step in (1e-3, 1.0):
+        others = filled + size_of_step * rng.normal(size=values.shape) * np.isnan(values)
+        assert (measure(others) >= least - 1e-9).all()
+
+
+def test_few_columns_do_not_turn_a_subspace_to_values_of_any_size():
+    # With three directions in six columns, many rows have hardly more values than directions.
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(2000, 3)) @ rng.normal(size=(3, 6)) + rng.normal(size=(2000, 6))
+    whole = EOSPCA(3).fit(X)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    model = EOSPCA(3).fit(X)
+    assert model.n_iter_ < 100
+    np.testing.assert_allclose(model.explained_variance_, whole.explained_variance_, rtol=0.15)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_order_of_rows_does_not_move_the_first_guess(seed):
+    # The score of a median is zero but for rounding, and must not count as a gap.
+    rng = np.random.default_rng(seed)
+    X, _ = draw_rows(rng, 301, 4, 0.2)
+    one, other = (guess_law(rows, np.ones(301)) for rows in (X, rng.permutation(X)))
+    np.testing.assert_allclose(other.covariance, one.covariance, rtol=1e-11)
+
+
+@pytest.mark.parametrize("estimator", [EOSPCA(3), EOSDetector(model="gaussian")])
+def test_the_order_of_rows_with_gaps_does_not_matter(estimator):
+    X, _ = draw_rows(np.random.default_rng(5), 601, 6, 0.3)
+    order = np.random.default_rng(6).permutation(len(X))
+    one, other = clone(estimator).fit(X), clone(estimator).fit(X[order])
+    np.testing.assert_allclose(other.p_values(X), one.p_values(X), rtol=1e-6, atol=1e-9)
 
 
 def draw_plane(rng, share, n_rows=1500, size=8):
@@ -299,6 +364,40 @@ def test_storages_agree_on_rows_with_gaps(estimator, tmp_path):
     there = clone(estimator).fit(tmp_path / "rows.parquet")
     np.testing.assert_allclose(there.objective_, here.objective_, rtol=1e-10)
     np.testing.assert_allclose(there.p_values(frame), here.p_values(frame), rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::eosparse.DegenerateDataWarning")
+@pytest.mark.parametrize("estimator", [EOSPCA(2), EOSGaussianMixture(1), EOSDetector(), EOSCells()])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_without_any_value_do_not_count_in_any_storage(estimator, weighted, tmp_path):
+    da = pytest.importorskip("dask.array")
+    X, _ = draw_plane(np.random.default_rng(2), 0.1)
+    weights = np.arange(len(X)) % 3.0 if weighted else np.ones(len(X))
+    wanted = clone(estimator).fit(X, sample_weight=weights).objective_
+    empty = np.full((2, X.shape[1]), np.nan)
+    rows = np.concatenate([X[:700], empty, X[700:]])
+    mass = np.concatenate([weights[:700], [1.0, 2.0], weights[700:]])
+    frame = pd.DataFrame(rows, columns=list("abcdefgh")).assign(weight=mass)
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=200)
+    lazy, prior = da.from_array(rows, chunks=(500, -1)), da.from_array(mass, chunks=500)
+    there = open_rows(tmp_path, list("abcdefgh"), weights="weight" if weighted else None)
+    fits = [
+        clone(estimator).fit(rows, sample_weight=mass),
+        clone(estimator).fit(lazy, sample_weight=prior if weighted else None),
+        clone(estimator).fit(there),
+    ]
+    np.testing.assert_allclose([fit.objective_ for fit in fits], wanted, rtol=1e-10)
+    if hasattr(fits[1], "weights_"):
+        np.testing.assert_allclose(fits[1].weights_, fits[0].weights_, atol=1e-12)
+        assert fits[1].weights_[700:702].compute().tolist() == [0.0, 0.0]
+
+
+def test_rows_without_any_value_are_named(tmp_path):
+    X, _ = draw_plane(np.random.default_rng(2), 0.1)
+    X[5] = np.nan
+    pd.DataFrame(X, columns=list("abcdefgh")).to_parquet(tmp_path / "rows.parquet")
+    with pytest.warns(DegenerateDataWarning, match="1 row has no value at all"):
+        EOSDetector(model="gaussian").fit(tmp_path / "rows.parquet")
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3])

@@ -193,7 +193,7 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the coordinates of rows within the subspace.
 
-        A row with gaps has those of the nearest point in the columns that it has.
+        Gaps of a row hold what brings it nearest to the subspace.
 
         Examples
         --------
@@ -204,7 +204,10 @@ class EOSPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  
         (1, 2)
         """
         values = read_new(self, X, "transform")
-        return self._plane.coordinates(as_float64(values)).astype(values.dtype, copy=False)
+        found = self._plane.coordinates(
+            as_float64(values), cast(SubspaceModel, self._judge.fit.model).guess
+        )
+        return found.astype(values.dtype, copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> FloatArray:
         """Return the points of the subspace with given coordinates.

@@ -40,6 +40,7 @@ from eosparse.rows import (
     recognise_kinds,
 )
 from eosparse.rows.coordinates import check_scale
+from eosparse.rows.memory import block_slices
 
 # Without margins, the scale of a column is that of its middle half. A first guess of margins leaves
 # out less; they are then learned in turns with the cells that belong.
@@ -50,6 +51,8 @@ _TOL = 1e-6
 _MANY_ASIDE = 0.08
 # Margins are worth it if they take away a tenth of what is too much beyond the law.
 _HELP = 0.9
+# A bend must not push more than this share of the cells beyond such p-values.
+_PUSHED, _FAR = 0.005, 1e-4
 # Steps with the costs at which cells are judged. With one, variances of clean tables are still too
 # small, and cells of real tables flagged too often; with many, near wrong cells come back.
 _STEPS = 4
@@ -175,7 +178,14 @@ class CellFit:
         return find_rivals(theta, compared.z, compared.cells, self.model.costs)
 
     def judge(self, values: FloatArray) -> CellVerdict:
-        """Judge the cells of rows."""
+        """Judge the cells of rows, some in the cache at a time."""
+        parts = [self._judge_block(values[rows]) for rows in block_slices(values.shape)]
+        if len(parts) < 2:  # or no row at all
+            return parts[0] if parts else self._judge_block(values)
+        names = CellVerdict.__dataclass_fields__
+        return CellVerdict(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+
+    def _judge_block(self, values: FloatArray) -> CellVerdict:
         compared = self.compare(values)
         cells, z, reach = compared.cells, compared.z, float(ndtri(0.5 + _INTERVAL / 2))
         at_gaps = self.law.location + cells.filled
@@ -263,15 +273,33 @@ def _bend(lines: CellFit, table: Table, sample: Sample, options: FitOptions) -> 
     if before <= 1.0:
         return lines
     quick = replace(options, callbacks=(), checkpoint=None, tol=_TOL)
-    view = _learn_margins(sample, lines.columns, quick)
     share = np.mean(~compared.cells.kept & ~np.isnan(compared.z))
-    # Tails and many wrong cells look alike, and calling cells good is the worse mistake.
-    if view.margins.are_lines or (view.margins.heavy and share > _MANY_ASIDE):
-        return lines
-    fit = fit_model(table, CellModel(), options, seen_as=view)
-    bent = _calibrate(fit, view, lines.columns, table, sample)
-    after = _find_excess(bent.compare(sample.values).p_values, sample.mass)
-    return bent if after < _HELP * before else lines
+    may_bend = np.ones(len(lines.columns), dtype=np.bool_)
+    for _ in range(2):  # with all columns, then without those that are worse for it
+        view = _learn_margins(sample, lines.columns, quick, may_bend)
+        # Tails and many wrong cells look alike, and calling cells good is the worse mistake.
+        if view.margins.are_lines or (view.margins.heavy and share > _MANY_ASIDE):
+            return lines
+        fit = fit_model(table, CellModel(), options, seen_as=view)
+        bent = _calibrate(fit, view, lines.columns, table, sample)
+        found = bent.compare(sample.values).p_values
+        pushed = _find_pushed(compared.p_values, found, sample.mass)
+        if not pushed.any():
+            break
+        may_bend[view.places[pushed]] = False
+    return bent if _find_excess(found, sample.mass) < _HELP * before else lines
+
+
+def _find_pushed(before: FloatArray, after: FloatArray, mass: FloatArray) -> BoolArray:
+    """Return the columns whose bend pushes cells far out, if bends do more of it than they mend.
+
+    A curve through the middle of a column may end where its values do, and cells at this end then
+    lie anywhere.
+    """
+    with np.errstate(invalid="ignore"):  # gaps
+        shares = [mass @ (p_values < _FAR) / mass.sum() for p_values in (before, after)]
+    rise = np.asarray(shares[1] - shares[0])
+    return np.asarray((rise > _PUSHED) & (rise.mean() > _PUSHED))
 
 
 def _find_excess(p_values: FloatArray, mass: FloatArray) -> float:
@@ -320,21 +348,21 @@ def check_p_values(p_values: FloatArray, mass: FloatArray, flagged_at: float = 0
 
 
 def _learn_margins(
-    sample: Sample, columns: tuple[ColumnKind, ...], options: FitOptions
+    sample: Sample, columns: tuple[ColumnKind, ...], options: FitOptions, may_bend: BoolArray
 ) -> TableView:
-    """Return a view with margins learned in turns with the cells that belong.
+    """Return a view with margins, of some columns, learned in turns with the cells that belong.
 
     At first from the middle of each column: with lines, tails of skewed ones would be set aside.
     """
     rows = MemoryRows(sample.values, sample.mass, names=tuple(sample.table.columns))
-    view = learn_view(sample.values, sample.mass, columns, bends=True, left_out=_TAILS_LEFT_OUT)
+    view = learn_view(sample.values, sample.mass, columns, bends=may_bend, left_out=_TAILS_LEFT_OUT)
     for _ in range(_TURNS if len(view.places) else 0):
         fit = fit_model(rows, CellModel(), options, seen_as=view)
         found = _calibrate(fit, view, columns, rows, sample)
         kept = found.model.choose(view(sample.values), found.law).kept
         believed = np.array(sample.values, dtype=np.float64)
         believed[:, view.places] = np.where(kept, believed[:, view.places], np.nan)
-        view = learn_view(believed, sample.mass, columns, bends=True)
+        view = learn_view(believed, sample.mass, columns, bends=may_bend)
         if view.margins.are_lines:
             break
     return view

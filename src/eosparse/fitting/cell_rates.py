@@ -25,9 +25,9 @@ _ALLOWANCE = 1.15
 _SAFETY = 3.0
 # With more wrong cells than this share, rows have several, and good ones are blamed more often.
 _MANY = 0.03
-# A column with more wrong cells than this share may hold several groups; with more than that, no
-# cell of it is called wrong.
-_MANY_OF_COLUMN, _MOST_OF_COLUMN = 0.1, 0.25
+# A column with more wrong cells than this share may hold several groups. With more than that, or if
+# it stands alone by such a factor among the columns, no cell of it is called wrong.
+_MANY_OF_COLUMN, _MOST_OF_COLUMN, _ALONE = 0.1, 0.25, 3.0
 # Of the wrong cells, so many just beyond the others are a tail; fewer are chance.
 _TAIL, _FEW_NEAR = 0.4, 5
 
@@ -74,24 +74,45 @@ def find_cell_cut(fit: CellFit, table: Table, fdr: float) -> CellCut:
     factor by which they are in it, and fewer cells are flagged.
     """
     names = [fit.columns[int(place)].name for place in fit.view.places]
-    bins = _count(table, lambda values: fit.compare(values).p_values)
-    level = _find_level(bins, fdr)
-    flags = _count_flags(fit, table, level)
+    groups = np.zeros(len(names), dtype=np.bool_)
+    bins, level, flags = _find_flags(fit, table, fdr, groups)
     promise = _decide(flags, names)
+    if (groups := _find_groups(flags)).any():  # their cells tell nothing about the others
+        bins, level, flags = _find_flags(fit, table, fdr, groups)
     if not promise and flags.check.excess > 1.0:
         heavier = flags.check.logs / max(flags.check.tail, 1.0)
         level = _find_level(bins, fdr, power=max(heavier, 1.0))
-        flags = _count_flags(fit, table, level)
-    groups = fit.view.places[flags.columns > _MOST_OF_COLUMN * flags.mass]
-    return CellCut(level, _find_rival_cut(flags.rivals, fdr / _SAFETY), promise, groups)
+        flags = _count_flags(fit, table, level, groups)
+    rival = _find_rival_cut(flags.rivals, fdr / _SAFETY)
+    return CellCut(level, rival, promise, fit.view.places[groups])
 
 
-def _count_flags(fit: CellFit, table: Table, level: float) -> _Flags:
+def _find_flags(
+    fit: CellFit, table: Table, fdr: float, groups: BoolArray
+) -> tuple[FloatArray, float, _Flags]:
+    """Return p-values counted, the level of the rate, and the flags there; but for some columns."""
+    bins = _count(table, lambda values: _leave_out(fit.compare(values).p_values, groups))
+    level = _find_level(bins, fdr)
+    return bins, level, _count_flags(fit, table, level, groups)
+
+
+def _find_groups(flags: _Flags) -> BoolArray:
+    """Return the columns of which so many cells lie apart that they are a group, not wrong."""
+    shares = flags.columns / flags.mass
+    alone = (shares > _MANY_OF_COLUMN) & (shares > _ALONE * np.median(shares))
+    return np.asarray(alone | (shares > _MOST_OF_COLUMN))
+
+
+def _leave_out(p_values: FloatArray, columns: BoolArray) -> FloatArray:
+    return np.where(columns, np.nan, p_values) if columns.any() else p_values
+
+
+def _count_flags(fit: CellFit, table: Table, level: float, groups: BoolArray) -> _Flags:
     """Count the cells with p-values up to a level, in one pass."""
 
     def count(values: FloatArray, prior: FloatArray | None) -> _Flags:
         compared, mass = fit.compare(values), np.ones(len(values)) if prior is None else prior
-        p_values = compared.p_values
+        p_values = _leave_out(compared.p_values, groups)
         with np.errstate(invalid="ignore"):
             flagged = p_values <= level
         rows, _ = np.nonzero(flagged)

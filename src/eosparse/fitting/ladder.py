@@ -52,7 +52,6 @@ from eosparse.models import Fit, Surprise, TableModel
 from eosparse.rows import (
     ColumnKind,
     Kind,
-    MemoryRows,
     Sample,
     Table,
     find_rare_writing,
@@ -358,7 +357,7 @@ class Ladder:
     def _measure_sample(self, fit: Fit[Any], distances: Table) -> FloatArray:
         """Return the distances of the rows of the sample; those of all rows may hold them."""
         is_all = len(self.sample.mass) == distances.n_present  # copies of rows are not in a sample
-        if is_all and isinstance(distances, MemoryRows):
+        if is_all and distances.is_in_memory:
             return distances.take(np.arange(distances.n_present))[0]
         return fit.measure(self.sample.values)
 

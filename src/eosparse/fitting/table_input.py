@@ -40,6 +40,8 @@ def open_training(estimator: Any, X: Any, sample_weight: Any = None) -> Table:
             estimator.__dict__.pop("feature_names_in_", None)
             if table.names is not None:
                 estimator.feature_names_in_ = np.array(table.names, dtype=object)
+            if table.n_empty:
+                warn_of_empty(table.n_empty)
             _check_enough(table)
             return table
     values = _read_training(estimator, collect_rows(X))

@@ -52,13 +52,16 @@ def _set_aside(j, count, precision, row, vectors, inverse, order):  # type: igno
 
 
 @compiled
-def _find_change(row, order, n_gaps, count, is_out, costs, least_gain):  # type: ignore[no-untyped-def]
+def _find_change(row, order, n_gaps, count, is_out, precision, costs, logs, least_gain):  # type: ignore[no-untyped-def]
     """Return the cell whose change lowers the error most, and its place if it comes back."""
     best, place, most = -1, -1, least_gain
     for k in range(len(costs)):
         if not is_out[k]:
-            own = max(row[_INNER, k], _TINY)
-            gain = 0.5 * (row[_PULLS, k] ** 2 / own - np.log(own)) - costs[k]
+            own, squared = max(row[_INNER, k], _TINY), row[_PULLS, k] ** 2
+            # log(own/p) >= 1 - p/own, and logarithms take longer than everything else here.
+            if 0.5 * ((squared + precision[k, k]) / own - 1) + logs[k] <= most:
+                continue
+            gain = 0.5 * (squared / own - np.log(own)) - costs[k]
             if gain > most:
                 best, place, most = k, -1, gain
     for a in range(n_gaps, count):
@@ -70,7 +73,9 @@ def _find_change(row, order, n_gaps, count, is_out, costs, least_gain):  # type:
 
 
 @compiled
-def _settle(pulled, there, precision, costs, least_gain, row, vectors, inverse, order, is_out):  # type: ignore[no-untyped-def]
+def _settle(  # type: ignore[no-untyped-def]
+    pulled, there, precision, costs, logs, least_gain, row, vectors, inverse, order, is_out
+):
     """Settle one row; return how many cells are set aside."""
     size = len(costs)
     count = n_gaps = 0
@@ -82,7 +87,9 @@ def _settle(pulled, there, precision, costs, least_gain, row, vectors, inverse, 
             is_out[k], n_gaps = True, n_gaps + 1
     count = n_gaps
     for _ in range(2 * size):  # each cell may leave and come back
-        best, place = _find_change(row, order, n_gaps, count, is_out, costs, least_gain)
+        best, place = _find_change(
+            row, order, n_gaps, count, is_out, precision, costs, logs, least_gain
+        )
         if best < 0:
             break
         is_out[best] = place < 0
@@ -101,31 +108,43 @@ def _settle(pulled, there, precision, costs, least_gain, row, vectors, inverse, 
 
 
 @compiled
-def settle_rows(values, pulled, there, precision, costs, least_gain, kept, variances, log_dets):  # type: ignore[no-untyped-def]
+def centre_rows(values, there, location, centred):  # type: ignore[no-untyped-def]
+    """Write rows less the location, zero where a cell is not there."""
+    for i in range(len(values)):
+        for k in range(len(location)):
+            centred[i, k] = values[i, k] - location[k] if there[i, k] else 0.0
+
+
+@compiled
+def settle_rows(  # type: ignore[no-untyped-def]
+    values, there, location, precision, costs, least_gain, pulled,
+    kept, filled, residuals, variances, distances, log_dets,
+):  # fmt: skip
     """Set aside cells that are not there, then those whose removal lowers the error most.
 
-    In place: `values`, centred, get what is expected of cells that are set aside; `pulled` becomes
-    the pull on the others, `kept` names them. Returns squared distances.
+    Given are centred rows in `filled`, and their products with the precision in `pulled`. The
+    fields of `RowCells` are written in place.
     """
     n_rows, size = values.shape
-    diagonal = np.diag(precision).copy()
-    logs = -0.5 * np.log(diagonal) - costs
+    whole = 1 / np.diag(precision)
+    logs = 0.5 * np.log(whole) - costs
     row, order, is_out = np.empty((5, size)), np.empty(size, np.int64), np.empty(size, np.bool_)
     vectors, inverse = np.empty((size, size)), np.empty((size, size))
-    distances = np.empty(n_rows)
     for i in range(n_rows):
-        distance, moves = 0.0, False
+        distance, log_det, moves = 0.0, 0.0, False
         for k in range(size):
-            distance += values[i, k] * pulled[i, k]
+            distance += filled[i, k] * pulled[i, k]
             moves |= not there[i, k]
-            moves |= 0.5 * pulled[i, k] ** 2 / diagonal[k] + logs[k] > least_gain
-            kept[i, k], variances[i, k] = True, 1 / diagonal[k]
+            kept[i, k], variances[i, k] = True, whole[k]
+            residuals[i, k] = pulled[i, k] * whole[k]
+            moves |= 0.5 * pulled[i, k] * residuals[i, k] + logs[k] > least_gain
         if moves:
             count = _settle(
                 pulled[i],
                 there[i],
                 precision,
                 costs,
+                logs,
                 least_gain,
                 row,
                 vectors,
@@ -133,18 +152,17 @@ def settle_rows(values, pulled, there, precision, costs, least_gain, kept, varia
                 order,
                 is_out,
             )
-            log_det = 0.0
             for k in range(size):
-                pulled[i, k], variances[i, k] = row[_PULLS, k], 1 / max(row[_INNER, k], _TINY)
+                variances[i, k] = 1 / max(row[_INNER, k], _TINY)
+                residuals[i, k] = row[_PULLS, k] * variances[i, k]
             for a in range(count):
                 k = order[a]
                 kept[i, k], variances[i, k] = False, row[_SPREADS, a]
-                values[i, k] -= row[_RESIDUALS, a]
+                filled[i, k] -= row[_RESIDUALS, a]
+                residuals[i, k] = values[i, k] - location[k] - filled[i, k]
                 log_det -= 2 * np.log(inverse[a, a])
                 distance -= row[_SHARES, a]
-            log_dets[i] = log_det
-        distances[i] = max(distance, 0.0)
-    return distances
+        distances[i], log_dets[i] = max(distance, 0.0), log_det
 
 
 @compiled

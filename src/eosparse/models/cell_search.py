@@ -29,6 +29,8 @@ from eosparse.models.normal import Normal
 
 # Changes that lower the error by less are rounding.
 _LEAST_GAIN = 1e-9
+# Cells that compiled code takes at a time.
+_CELLS_IN_CACHE = 2**14
 # The median of |z|.
 _MEDIAN = 0.6744897501960817
 
@@ -166,17 +168,24 @@ def _settle(
     costs: FloatArray,
     least_gain: float,
 ) -> RowCells:
-    """Compare and set aside cells, row by row in compiled code."""
+    """Compare and set aside cells in compiled code, some rows in the cache at a time."""
     precision = theta.inverse_factor.T @ theta.inverse_factor
-    whole = values - theta.location
-    centred = np.where(there, whole, 0.0)
-    pulled = centred @ precision
-    kept, variances, log_dets = np.empty_like(there), np.empty_like(centred), np.zeros(len(values))
-    distances = kernels.settle_rows(
-        centred, pulled, there, precision, costs, least_gain, kept, variances, log_dets
+    shape, n_rows = values.shape, len(values)
+    cells = RowCells(
+        np.empty(shape, dtype=np.bool_),
+        *(np.empty(shape) for _ in range(3)),
+        *(np.empty(n_rows) for _ in range(2)),
     )
-    residuals = np.where(kept, pulled * variances, whole - centred)
-    return RowCells(kept, centred, residuals, variances, distances, log_dets)
+    step = max(_CELLS_IN_CACHE // shape[1], 1)
+    for i in range(0, n_rows, step):
+        rows = slice(i, i + step)
+        part = [getattr(cells, field.name)[rows] for field in fields(cells)]
+        filled = part[1]
+        kernels.centre_rows(values[rows], there[rows], theta.location, filled)
+        pulled = filled @ precision
+        given = (values[rows], there[rows], theta.location, precision, costs, least_gain, pulled)
+        kernels.settle_rows(*given, *part)
+    return cells
 
 
 def find_spreads(cells: RowCells, mass: FloatArray) -> FloatArray:

@@ -211,15 +211,17 @@ class CellModel(TableModel[Normal, Moments]):
         # A cell that is set aside has no part in what is expected of it; one that is kept has.
         leverage = self.n_features * sample.copies / sample.n_rows
         sizes[~cells.kept] *= max(1 - leverage, 0.0)
-        there = ~np.isnan(sizes)
-        masses = np.broadcast_to(sample.mass[:, None] / sample.copies, sizes.shape)[there]
-        p_values = chdtrc(1, np.square(sizes[there]))
+        masses = np.broadcast_to(sample.mass[:, None] / sample.copies, sizes.shape)
+        total = masses[~np.isnan(sizes)].sum()
+        with np.errstate(invalid="ignore"):  # gaps
+            is_far = sizes > np.sqrt(chdtri(1, _CHANCE))
+        p_values = chdtrc(1, np.square(sizes[is_far]))
         with np.errstate(divide="ignore", over="ignore"):  # p-values of zero, or next to it
             halvings = np.floor(np.log2(_CHANCE / p_values))
-        bins = halvings.clip(-1, _HALVINGS).astype(np.int64)
-        # Bin k has p-values between its chance and half of it; -1 all that are larger.
-        counts = np.bincount(bins + 1, masses, _HALVINGS + 2)[1:-1]
+        # Bin k has p-values between its chance and half of it, the last one all that are smaller.
+        bins = halvings.clip(0, _HALVINGS).astype(np.int64)
+        counts = np.bincount(bins, masses[is_far], _HALVINGS + 1)[:-1]
         chances = _CHANCE / 2.0 ** np.arange(_HALVINGS)
-        expected = masses.sum() * chances / 2
+        expected = total * chances / 2
         is_crowded = counts > _MORE * expected + _SURELY * np.sqrt(expected)
         return float(chances[is_crowded.argmax()]) if is_crowded.any() else _LEAST_CHANCE

@@ -63,7 +63,7 @@ def is_simplex(rows: FloatArray) -> bool:
     >>> is_simplex(np.repeat(corners, 9, axis=0)), is_simplex(np.vstack([corners, [[1.0, 1.0]]]))
     (True, False)
     """
-    return len(np.unique(rows, axis=0)) <= rows.shape[1] + 1
+    return bool(len(np.unique(rows, axis=0)) <= rows.shape[1] + 1)
 
 
 def _span_less(rows: FloatArray) -> bool:

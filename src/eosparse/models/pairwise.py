@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import ndtri
 
-from eosparse.core import FloatArray, centre_and_spread, weighted_quantiles
+from eosparse.core import BoolArray, FloatArray, centre_and_spread, weighted_quantiles
 from eosparse.models.gaps import fill_rows
 from eosparse.models.normal import Normal
 
@@ -69,8 +69,9 @@ _Score = Callable[[FloatArray, FloatArray], tuple[float, float, FloatArray]]
 def _guess(values: FloatArray, mass: FloatArray, score: _Score) -> Normal:
     location, deviation = np.zeros(values.shape[1]), np.ones(values.shape[1])
     scores = np.zeros(values.shape)  # of gaps too
+    counts = ~np.isnan(values) & (mass > 0)[:, None]
     for j, column in enumerate(values.T):
-        is_there = ~np.isnan(column) & (mass > 0)
+        is_there = counts[:, j]
         if is_there.any():
             found = score(np.asarray(column[is_there], dtype=np.float64), mass[is_there])
             location[j], deviation[j], scores[is_there, j] = found
@@ -81,7 +82,7 @@ def _guess(values: FloatArray, mass: FloatArray, score: _Score) -> Normal:
                 deviation[j] = float(np.sqrt(np.average(away**2, weights=mass[is_there])))
             scores[is_there, j] -= np.average(scores[is_there, j], weights=mass[is_there])
     deviation = np.where(deviation > 0, deviation, 1.0)
-    return Normal(location, _correlate(scores, mass) * np.outer(deviation, deviation))
+    return Normal(location, _correlate(scores, counts, mass) * np.outer(deviation, deviation))
 
 
 def _rank(values: FloatArray, mass: FloatArray) -> tuple[float, float, FloatArray]:
@@ -104,12 +105,12 @@ def _draw_back(values: FloatArray, mass: FloatArray) -> tuple[float, float, Floa
     return middle[0], unit, np.clip(z, -_STRAIGHT, _STRAIGHT) * (1 - far)
 
 
-def _correlate(scores: FloatArray, mass: FloatArray) -> FloatArray:
+def _correlate(scores: FloatArray, is_there: BoolArray, mass: FloatArray) -> FloatArray:
     """Return correlations of normal scores over the rows that have both columns."""
-    is_there = (scores != 0).astype(np.float64)
     weighted = scores * mass[:, None]
     products = weighted.T @ scores
-    squares = (np.square(scores) * mass[:, None]).T @ is_there  # of one column, where both are
+    # Of one column, where both are there.
+    squares = (np.square(scores) * mass[:, None]).T @ is_there.astype(np.float64)
     root = np.sqrt(squares * squares.T)
     correlation = (1 - _SHRINKAGE) * products / np.where(root > 0, root, 1.0)
     np.fill_diagonal(correlation, 1.0)

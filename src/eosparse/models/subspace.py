@@ -5,16 +5,22 @@
 Its weighted fit is the closed form: μ is the weighted mean, P the q leading eigenvectors of the
 weighted scatter. Rows that lie far out *within* the subspace have no error: they support it.
 
-A row with gaps has the squared distance to the nearest point of the subspace in the d columns that
-it has, times (D-q)/(d-q), so that good rows have about the same error whatever they lack. In the
-fit, its gaps hold the values of that point: the error of the whole row is then a majorant that
-touches its own, and the objective still falls.
+A row with gaps x_m has the smallest error that values there can give it, where values far from what
+a robust guess N(m, C) expects of them cost something too,
+
+    min over x_m of   |x - μ|² - |P'(x - μ)|² + h σ² (x_m - m)'C⁻¹(x_m - m)
+
+times (D-q)/(d-q) for the d columns that it has, so that good rows have about the same error
+whatever they lack. In the fit, gaps hold these values: the error at them is a majorant that touches
+the row's own, and the objective still falls. Without the second term (h = 0), rows with hardly more
+columns than the subspace has directions would turn it towards values of any size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh, lapack
@@ -32,6 +38,32 @@ from eosparse.models.lengths import (
 )
 from eosparse.models.normal import Normal
 from eosparse.rows import Sample
+
+
+@dataclass(frozen=True)
+class GapGuess:
+    """What is expected in gaps before the fit, and how firmly.
+
+    Attributes
+    ----------
+    law : Normal
+        A robust guess of the law of the rows.
+    precision : array of shape (n_features, n_features)
+        h σ² C⁻¹, by which values are held at it; σ² is its variance off the subspace.
+    """
+
+    law: Normal
+    precision: FloatArray
+
+    @classmethod
+    def of(cls, law: Normal, n_off: int) -> GapGuess:
+        """Return the guess for a subspace with so many directions off it."""
+        noise = float(np.linalg.eigvalsh(law.covariance)[:n_off].mean())
+        return cls(law, _HELD * noise * (law.inverse_factor.T @ law.inverse_factor))
+
+    def fill(self, values: FloatArray) -> FloatArray:
+        """Return rows with what is expected in their gaps."""
+        return np.asarray(fill_rows(self.law, values).centred + self.law.location)
 
 
 @dataclass(frozen=True)
@@ -53,35 +85,43 @@ class Plane:
     components: FloatArray
     variances: FloatArray
 
-    def coordinates(self, values: FloatArray) -> FloatArray:
+    def coordinates(self, values: FloatArray, guess: GapGuess | None = None) -> FloatArray:
         """Return the coordinates of rows within the subspace."""
         if has_gaps(values):
-            values = self.fill(values)
+            values = self.fill(values, guess)[0]
         return (values - self.location) @ self.components.T
 
-    def fill(self, values: FloatArray) -> FloatArray:
-        """Return rows whose gaps hold the nearest point of the subspace.
+    def fill(
+        self, values: FloatArray, guess: GapGuess | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return rows whose gaps bring them nearest to the subspace, and the cost of these values.
+
+        Without a guess the cost is next to nothing, and only chooses between equal values.
 
         Examples
         --------
         >>> import numpy as np
         >>> from eosparse.models import Plane
         >>> line = Plane(np.zeros(2), np.array([[0.6, 0.8]]), np.ones(1))
-        >>> line.fill(np.array([[3.0, np.nan]])).round(9).tolist()
+        >>> line.fill(np.array([[3.0, np.nan]]))[0].round(9).tolist()
         [[3.0, 4.0]]
         """
-        is_missing, axes = np.isnan(values), self.components
-        centred = np.where(is_missing, 0.0, values - self.location)
+        is_missing, costs = np.isnan(values), np.zeros(len(values))
+        weak = _LEAST_PRESENT * np.eye(len(self.location))
+        if guess is None:
+            filled, held = np.where(is_missing, self.location, values), weak
+        else:
+            filled, held = guess.fill(values), guess.precision + weak
+        off = self.residuals(filled)
         for rows, missing in find_patterns(is_missing):
-            lost = axes.T[missing]  # P_m, of each row
-            there = np.eye(len(axes)) - np.einsum("nkp,nkq->npq", lost, lost)
-            inverse = np.linalg.pinv(there, rcond=_LEAST_PRESENT, hermitian=True)
-            found = np.einsum("npq,nq->np", inverse, centred[rows] @ axes.T)
-            np.put_along_axis(
-                block := centred[rows], missing, np.einsum("nkp,np->nk", lost, found), axis=1
-            )
-            centred[rows] = block
-        return np.where(is_missing, self.location + centred, values)
+            axes = self.components.T[missing]  # P_m, of each row
+            system = np.eye(missing.shape[1]) - axes @ axes.transpose(0, 2, 1)
+            price = held[missing[:, :, None], missing[:, None, :]]
+            pull = np.take_along_axis(off[rows], missing, axis=1)
+            move = np.linalg.solve(system + price, -pull[..., None])[..., 0]
+            filled[rows[:, None], missing] += move
+            costs[rows] = np.einsum("ni,nij,nj->n", move, price, move)
+        return filled, costs
 
     def residuals(self, values: FloatArray) -> FloatArray:
         """Return the part of each row that lies off the subspace."""
@@ -151,11 +191,19 @@ class SubspaceModel(TableModel[Plane, PlaneMoments]):
     is_proven = True
     is_squared = True
 
+    @cached_property
+    def guess(self) -> GapGuess | None:
+        """What is expected in gaps, and how firmly; None if there are none."""
+        if self.gaps is None:
+            return None
+        return GapGuess.of(self.gaps, self.n_directions(len(self.gaps.location)))
+
     def errors(self, block: FloatArray, theta: Plane) -> FloatArray:
         """Return the squared distance of each row to the subspace."""
         if not has_gaps(block):
             return self._measure(block, theta)
-        return self._measure(theta.fill(block), theta) * self._weigh_gaps(block)
+        filled, costs = theta.fill(block, self.guess)
+        return (self._measure(filled, theta) + costs) * self._weigh_gaps(block)
 
     def _measure(self, block: FloatArray, theta: Plane) -> FloatArray:
         errors = squared_norms(theta.residuals(block))
@@ -176,12 +224,9 @@ class SubspaceModel(TableModel[Plane, PlaneMoments]):
         """Return the weighted moments of the block."""
         if has_gaps(block):
             weights = weights * self._weigh_gaps(block)
-            block = self._guess(block) if theta is None else theta.fill(block)
+            assert self.guess is not None
+            block = self.guess.fill(block) if theta is None else theta.fill(block, self.guess)[0]
         return PlaneMoments(weighted_moments(block, weights, diagonal=False), theta)
-
-    def _guess(self, block: FloatArray) -> FloatArray:
-        assert self.gaps is not None
-        return np.asarray(fill_rows(self.gaps, block).centred + self.gaps.location)
 
     def _weigh_gaps(self, block: FloatArray) -> FloatArray:
         """Return (D-q)/(d-q) for rows with d values; 0 if no more than q, which any row fits."""
@@ -297,7 +342,7 @@ class SubspaceModel(TableModel[Plane, PlaneMoments]):
 
     def deviations(self, block: FloatArray, theta: Plane, alpha: float) -> FloatArray:  # noqa: ARG002  # signature of the base class
         """Return the part of each row that lies off the subspace; none does in gaps."""
-        return theta.residuals(theta.fill(block) if has_gaps(block) else block)
+        return theta.residuals(theta.fill(block, self.guess)[0] if has_gaps(block) else block)
 
 
 def _find_main_axes(scatter: FloatArray, number: int) -> tuple[FloatArray, FloatArray]:
@@ -334,7 +379,10 @@ def _keep_axes(axes: FloatArray, variances: FloatArray, statistics: PlaneMoments
 
 
 # Part of a direction in the columns of a row below which it does not tell the coordinate along it.
-_LEAST_PRESENT = 1e-10
+_LEAST_PRESENT = 1e-12
+# h, by which gaps are held at what is expected of them. With less, a fit takes more passes and
+# finds too little noise; with more, it leans on the guess.
+_HELD = 0.1
 # Variances below this part of the squares that cancel in them are rounding.
 _NO_SPREAD = 1e-14
 # Ratio of variances beyond which an eigenvector loses half of its digits.

@@ -18,7 +18,7 @@ import numpy as np
 from eosparse.core import FloatArray, IntArray, Mergeable
 from eosparse.rows.memory import block_slices, fold_array
 from eosparse.rows.parallel import single_threaded_blas
-from eosparse.rows.table import Chain, Table, as_stored
+from eosparse.rows.table import Chain, Table, as_stored, weigh_empty
 
 Part = TypeVar("Part", bound=Mergeable)
 # Statistics merged by one task: few, since each may be a matrix of columns by columns.
@@ -41,11 +41,11 @@ def _is_frame(X: Any) -> bool:
 
 @dataclass(frozen=True)
 class Survey:
-    """Counts of a partition: rows, rows that count, and their mass."""
+    """Counts of a partition: rows that count, their mass, and rows without any value."""
 
-    n_rows: int
     n_present: int
     mass: float
+    n_empty: int
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,11 @@ class DaskRows(Table):
         """Sum of the prior weights."""
         return sum(part.mass for part in self.surveys)
 
+    @property
+    def n_empty(self) -> int:
+        """Number of rows that do not count because they have no value."""
+        return sum(part.n_empty for part in self.surveys)
+
     @cached_property
     def surveys(self) -> list[Survey]:
         """Counts of the partitions; their values are checked at the same time."""
@@ -162,7 +167,9 @@ class DaskRows(Table):
         return self.prepare_with(Chain(self.prepare, function))
 
     def times_prior(self, column: Any) -> Any:
-        """Return a lazy column multiplied by the prior weights."""
+        """Return a lazy column multiplied by the prior weights; zero for rows without a value."""
+        if self.n_empty:
+            column = column * self.prepare_with(_has_value).to_column(column.dtype)
         return column if self.weights is None else (column * self.weights).astype(column.dtype)
 
     def keep_for_pickle(self) -> None:
@@ -194,6 +201,10 @@ class DaskRows(Table):
         return np.concatenate([v for v, _ in found]), np.concatenate([m for _, m in found])
 
 
+def _has_value(values: FloatArray) -> FloatArray:
+    return np.where(np.isnan(values).all(axis=1), 0.0, 1.0)
+
+
 def _select_columns(X: Any, names: Sequence[str]) -> Any:
     missing = [name for name in names if name not in set(X.columns)]
     if missing:
@@ -220,28 +231,30 @@ def _values(part: Any) -> FloatArray:
     return values if values.dtype.kind == "f" else values.astype(np.float64)
 
 
-def _prior(prior: Any, n_rows: int) -> FloatArray | None:
+def _prior(prior: Any, values: FloatArray) -> FloatArray | None:
+    """Return the prior weights of a partition; None if all rows count alike."""
     if prior is None:
-        return None
+        return weigh_empty(values, None)
     mass = _values(prior)
-    if mass.shape != (n_rows,):
+    if mass.shape != (len(values),):
         raise ValueError(
-            f"sample_weight has shape {mass.shape} for a partition of {n_rows} rows: both must be "
-            "partitioned alike."
+            f"sample_weight has shape {mass.shape} for a partition of {len(values)} rows: both "
+            "must be partitioned alike."
         )
-    return mass
+    return weigh_empty(values, mass)
 
 
 def _survey(
     part: Any, prior: Any, number: int, columns: Sequence[str], has_gaps: bool = False
 ) -> Survey:
     values = _check_values(part, columns, f"partition {number}, ", has_gaps=has_gaps)
-    mass = _prior(prior, len(values))
+    mass = _prior(prior, values)
     if mass is None:
-        return Survey(len(values), len(values), float(len(values)))
+        return Survey(len(values), float(len(values)), 0)
     if not (np.isfinite(mass).all() and (mass >= 0).all()):
         raise ValueError(f"partition {number}: sample_weight must be finite and not negative.")
-    return Survey(len(values), int(np.count_nonzero(mass)), float(mass.sum()))
+    n_empty = int(np.isnan(values).all(axis=1).sum())
+    return Survey(int(np.count_nonzero(mass)), float(mass.sum()), n_empty)
 
 
 def _check_values(
@@ -265,7 +278,7 @@ def _fold_part(
     kernel, prepare = shared
     values = _values(part)
     with single_threaded_blas():
-        return fold_array(values, _prior(prior, len(values)), prepare, kernel)
+        return fold_array(values, _prior(prior, values), prepare, kernel)
 
 
 def _merge(parts: list[Part | None]) -> Part | None:
@@ -275,7 +288,7 @@ def _merge(parts: list[Part | None]) -> Part | None:
 
 def _take(part: Any, prior: Any, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
     values = _values(part)
-    mass = _prior(prior, len(values))
+    mass = _prior(prior, values)
     mass = np.ones(len(values)) if mass is None else mass
     rows = np.flatnonzero(mass > 0)[numbers]
     return values[rows], mass[rows]

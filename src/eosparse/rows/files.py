@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from eosparse.core import BoolArray, FloatArray, IntArray, Mergeable
+from eosparse.core import FloatArray, IntArray, Mergeable
 from eosparse.rows.dataset import (
     check_columns,
     check_same_columns,
@@ -29,7 +29,7 @@ from eosparse.rows.dataset import (
 from eosparse.rows.formats import TableError
 from eosparse.rows.memory import block_rows, block_slices, fold_array
 from eosparse.rows.parallel import fold_in_order, map_in_order, single_threaded_blas
-from eosparse.rows.table import Chain, Table, as_stored
+from eosparse.rows.table import Chain, Table, as_stored, weigh_empty
 from eosparse.rows.unchanged import Ledger
 from eosparse.rows.whole_file import replace_when_complete
 
@@ -148,20 +148,31 @@ class FileRows(Table):
         """Sum of the prior weights."""
         return float(self._totals[1])
 
+    @property
+    def n_empty(self) -> int:
+        """Number of rows that do not count because they have no value."""
+        return int(self._totals[2])
+
     @cached_property
-    def _totals(self) -> tuple[float, float]:
-        if self.decoder is not None:
-            size = float(self.decoder.n_present)
-            return size, size
-        if self.weights is None:
-            size = float(self._count_rows())
-            return size, size
-        only = FileRows(self.dataset, (), self.weights, ledger=self.ledger)
-        present, mass = 0.0, 0.0
+    def _totals(self) -> FloatArray:
+        """Rows that count, their mass, and rows without any value."""
+        if self.decoder is None:
+            if self.has_gaps and self._count(self.columns[:1])[2]:  # one column is read fast
+                return self._count(self.columns)
+            if self.weights is not None:
+                return self._count(())
+        size = float(self._count_rows() if self.decoder is None else self.decoder.n_present)
+        return np.array([size, size, 0.0])
+
+    def _count(self, columns: tuple[str, ...]) -> FloatArray:
+        """Return the totals by some columns alone, in a pass over these."""
+        only, total = replace(self, columns=columns, prepare=as_stored), np.zeros(3)
         for batch in only.batches():
-            prior = only.numbers(batch)[1]
-            present, mass = present + np.count_nonzero(prior), mass + float(np.sum(prior))  # type: ignore[arg-type]
-        return present, mass
+            values, prior = only.numbers(batch)
+            mass = np.ones(len(values)) if prior is None else prior
+            n_empty = np.count_nonzero(np.isnan(values).all(axis=1)) if columns else 0
+            total += [float(np.count_nonzero(mass)), float(mass.sum()), float(n_empty)]
+        return total
 
     def _count_rows(self) -> int:
         if self.ledger.sizes and not is_filtered(self.dataset):
@@ -278,13 +289,13 @@ class FileRows(Table):
         for i, name in enumerate(self.columns):
             values[:, i] = self._column(batch, name)
         if self.weights is None:
-            return values, None
+            return values, weigh_empty(values, None)
         prior = self._column(batch, self.weights)
         if (prior < 0).any():
             row = int(np.flatnonzero(prior < 0)[0])
             raise ValueError(f"{self._place(batch, row)}, column {self.weights!r}: "
                              "the weight is negative.")  # fmt: skip
-        return values, prior
+        return values, weigh_empty(values, prior)
 
     def _decode(self, decoder: Decoder, batch: Batch) -> FloatArray:
         try:
@@ -304,9 +315,11 @@ class FileRows(Table):
                              "missing. Drop the row or fill in a value first.")  # fmt: skip
         cast = records.cast(import_pyarrow().float64(), safe=False)
         numbers: FloatArray = cast.to_numpy(zero_copy_only=False)
-        refused = np.isinf if self.has_gaps else _is_not_finite
-        if not np.isfinite(numbers.sum()) and refused(numbers).any():
-            row = int(np.flatnonzero(refused(numbers))[0])
+        if np.isfinite(numbers.sum()):  # the usual case, at once
+            return numbers
+        is_fine = np.isfinite(numbers) | (np.isnan(numbers) & self.has_gaps)
+        if not is_fine.all():
+            row = int(np.flatnonzero(~is_fine)[0])
             raise ValueError(f"{self._place(batch, row)}, column {name!r}: {numbers[row]} is not a "
                              "finite number. Drop the row or replace the value first.")  # fmt: skip
         return numbers
@@ -435,7 +448,3 @@ def open_rows(
     rows = FileRows(dataset, used, ledger=ledger)
     rows.check_columns(chosen=columns is not None)
     return rows if weights is None else rows.weight_by(weights)
-
-
-def _is_not_finite(numbers: FloatArray) -> BoolArray:
-    return ~np.isfinite(numbers)

@@ -25,6 +25,21 @@ as_float64: Callable[[FloatArray], FloatArray] = partial(np.asarray, dtype=np.fl
 """Return a block in double precision."""
 
 
+def weigh_empty(values: FloatArray, prior: FloatArray | None) -> FloatArray | None:
+    """Return prior weights that are zero for rows without any value; None if all count alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weigh_empty(np.array([[1.0, np.nan], [np.nan, np.nan]]), None).tolist()
+    [1.0, 0.0]
+    """
+    if not np.isnan(values[:, :1]).any():
+        return prior
+    is_empty = np.isnan(values).all(axis=1)
+    return np.where(is_empty, 0.0, 1.0 if prior is None else prior) if is_empty.any() else prior
+
+
 @dataclass(frozen=True)
 class Chain:
     """One function after another; unlike a lambda it can be pickled."""
@@ -71,8 +86,16 @@ class Table(ABC):
         return False
 
     def allow_gaps(self) -> Self:
-        """Return the same rows, of which missing values are NaN and no error."""
+        """Return the same rows, of which missing values are NaN and no error.
+
+        Rows without any value then have no prior weight.
+        """
         return self
+
+    @property
+    def n_empty(self) -> int:
+        """Number of rows that do not count because they have no value."""
+        return 0
 
     @property
     @abstractmethod

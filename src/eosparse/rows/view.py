@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray
+from eosparse.core import BoolArray, FloatArray, IntArray
 from eosparse.rows.kinds import ColumnKind, Kind
 from eosparse.rows.levels import LevelEffects, learn_effects
 from eosparse.rows.margins import Margins, fit_margins
@@ -96,7 +96,7 @@ def learn_view(
     mass: FloatArray,
     columns: Sequence[ColumnKind],
     *,
-    bends: bool = False,
+    bends: bool | BoolArray = False,
     left_out: float | None = None,
     is_local: bool = False,
 ) -> TableView:
@@ -110,8 +110,8 @@ def learn_view(
         Their prior weights.
     columns : sequence of ColumnKind
         What the columns hold.
-    bends : bool, default=False
-        Whether columns may be bent: otherwise they are only shifted and scaled.
+    bends : bool or array of bool of shape (n_columns,), default=False
+        Whether columns may be bent, or which: others are only shifted and scaled.
     left_out : float, optional
         Share of the rows at either end of a column that margins do not look at.
     is_local : bool, default=False
@@ -128,11 +128,15 @@ def learn_view(
     seen = [columns[int(place)] for place in places]
     levels = np.flatnonzero(np.isin(kinds, conditions))
     chosen = np.asarray(values[:, places], dtype=np.float64)
+    may_bend = np.broadcast_to(bends, len(columns))[places]
     margins = fit_margins(
         chosen,
         mass,
         left_out,
-        bends=tuple(bends and column.kind is not Kind.LEVELS for column in seen),
+        bends=tuple(
+            bool(may) and column.kind is not Kind.LEVELS
+            for may, column in zip(may_bend, seen, strict=True)
+        ),
         heaps=tuple(column.heap for column in seen),
     )
     codes = np.asarray(values[:, levels], dtype=np.float64)

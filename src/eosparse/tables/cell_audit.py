@@ -160,7 +160,7 @@ def describe_cell(
         row=row + 1,
         identifier=None if identifier is None else format_cell(identifier),
         column=cell.column,
-        value=format_cell(value),
+        value=_write_given(value),
         expected=_write_number(cell.expected, decimals),
         low=None if np.isnan(cell.low) else _write_number(cell.low, decimals),
         high=None if np.isnan(cell.low) else _write_number(cell.high, decimals),
@@ -199,6 +199,14 @@ def count_decimals(column: Any) -> int:
         if np.mean(np.abs(values - values.round(decimals)) <= 1e-9 * np.abs(values)) > 0.9:
             return decimals
     return _MOST_DECIMALS
+
+
+def _write_given(value: Any) -> str:
+    """Return a cell as text; numbers with all digits, so that a change can be undone."""
+    if not isinstance(value, (float, np.floating)):
+        return format_cell(value)
+    short = f"{value:.15g}"
+    return short if float(short) == value else repr(float(value))
 
 
 def _write_number(value: float | str, decimals: int) -> str:
