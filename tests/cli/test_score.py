@@ -146,6 +146,8 @@ def test_the_chance_of_a_false_alarm_is_right(model, tmp_path):
     rows = people(4000, ["1", "2", "X"], 7)
     found = score(model, rows, tmp_path)
     expected = found["model"]["chance"] * 4000
+    assert found["model"]["promise"] is False
+    assert "depends on how many of them are wrong" in found["model"]["promise_reason"]
     assert found["n_flagged"] <= expected + 4 * np.sqrt(expected) + 2
     rows.to_csv(tmp_path / "new.csv", index=False)
     level = json.loads(run("score", model, tmp_path / "new.csv", "--level", 0.02, "--json").stdout)

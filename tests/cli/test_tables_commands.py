@@ -226,8 +226,10 @@ def test_every_model_can_be_asked_for(people, tmp_path, rung):
     assert summary["model"]["rung"] == rung
     assert {6, 78} <= {row["row"] for row in summary["flagged"]}
     again = json.loads(run("score", model, people, "--json").stdout)
-    for name in ("rung", "reason", "promise", "promise_reason"):
+    for name in ("rung", "reason"):
         assert again["model"][name] == summary["model"][name]
+    assert again["model"]["promise"] is False  # whatever the training table promised
+    assert (again["model"]["chance"] is not None) == summary["model"]["promise"]
     assert [row["row"] for row in again["flagged"]] == [row["row"] for row in summary["flagged"]]
     assert again["groups"] == summary["groups"]
 

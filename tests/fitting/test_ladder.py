@@ -392,6 +392,15 @@ def test_small_tables_with_levels_are_no_exact_fit(n_rows):
     assert n_flagged <= 6  # a dozen in each table, if ties were exact relations
 
 
+def test_groups_beside_many_flagged_rows_are_no_cloud():
+    """A walk through the columns: one Gaussian of its longest stretch flags the rest of the way."""
+    rng = np.random.default_rng(6)
+    steps = np.cumsum(rng.normal(0.05, 1, (500, 4)), axis=0)
+    detector = EOSDetector().fit(steps + rng.normal(0, 0.3, (500, 4)))
+    assert detector.is_outlier_.mean() < 0.01
+    assert not detector.promise_
+
+
 def test_rows_flagged_by_an_exact_fit_come_without_a_promise():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=200), rng.normal(size=200), np.zeros(200)])

@@ -71,6 +71,14 @@ def test_levels_that_avoid_each_other_by_degrees_raise_no_alarm(n_levels, correl
     assert alarms == 0
 
 
+@pytest.mark.parametrize("n_levels", [(3, 3), (4, 6), (5, 5)], ids=str)
+@pytest.mark.parametrize("correlation", [0.97, 0.99, 0.999])
+def test_a_step_on_a_scale_is_possible_where_another_scale_determines_it(n_levels, correlation):
+    for seed in range(5):
+        codes = draw_graded(np.random.default_rng(seed), n_levels, correlation, n_rows=10_000)
+        assert find(codes).cells == ()
+
+
 def test_large_graded_tables_raise_no_alarm():
     for seed in range(20):
         codes = draw_graded(np.random.default_rng(seed), (5, 5), 0.9, n_rows=50_000)

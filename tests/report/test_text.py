@@ -128,7 +128,7 @@ NO_PROMISE = replace(MODEL, rung="local", promise=False, promise_reason="there i
 )
 @pytest.mark.parametrize(
     "model",
-    [NO_PROMISE, ScoringSummary(**vars(NO_PROMISE), level=0.05, chance=0.05)],
+    [NO_PROMISE, ScoringSummary(**vars(NO_PROMISE), level=0.05, chance=None)],
     ids=["detect", "score"],
 )
 def test_no_rate_is_promised_where_none_is_known(count, said, model):

@@ -55,6 +55,17 @@ def test_kinds_follow_from_how_often_values_occur(column, kind):
     assert recognise(column).kind is kind
 
 
+@pytest.mark.parametrize("n_values", [2, 4, 9])
+@pytest.mark.parametrize("share", [0.03, 0.2])
+def test_gross_mistakes_that_all_differ_make_no_numbers_of_levels(n_values, share):
+    column = np.arange(1000.0) % n_values
+    n_wrong = round(share * 1000)
+    column[:n_wrong] = RNG.integers(6 * n_values, 60 * n_values, n_wrong)
+    found = recognise(RNG.permuted(column))
+    assert found.kind is Kind.LEVELS
+    assert found.why == f"{n_values} values in {100 * (1 - share):.0f} % of the rows"
+
+
 @pytest.mark.parametrize("n_values", [2, 5, 10])
 def test_a_gross_mistake_or_two_changes_no_kind(n_values):
     ratings = np.arange(400.0) % n_values + 1

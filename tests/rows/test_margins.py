@@ -150,3 +150,13 @@ def test_what_is_done_is_said():
     assert words["t3"] == "heavy tails drawn in"
     assert fit_one(-np.exp(rng.normal(size=4000))).words == "skewed to the left: logarithm"
     assert Margin(Line(), (0.0, 0.0), 1.0, 0.0, 1.0, 0.0, 1.0).words == "as it is"
+
+
+def test_a_negative_power_needs_evidence():
+    """Few rows of a log-normal column do not tell its power; many of an inverse gamma one do."""
+    rng = np.random.default_rng(0)
+    few = fit_margins(np.exp(rng.normal(size=(300, 60))), np.ones(300)).columns
+    assert np.mean([margin.numbers[0] < 0 for margin in few]) < 0.25  # half, without a test
+    assert np.mean([margin.numbers[0] == 0 for margin in few]) > 0.25
+    many = fit_margins(1 / rng.gamma(3, size=(4000, 5)), np.ones(4000)).columns
+    assert all(margin.numbers[0] < -0.1 for margin in many)

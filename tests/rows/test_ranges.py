@@ -104,6 +104,22 @@ def test_levels_that_occur_often_are_levels(levels, shares):
     )
 
 
+@pytest.mark.parametrize(
+    ("counts", "beyond"),
+    [([0, 1], [7]), ([0, 1], [-5]), ([0, 1, 2, 3], [14, 15]), ([0, 1, 2, 3, 4, 5, 6], [-20])],
+)
+@pytest.mark.parametrize("n_beyond", [3, 40, 250])
+def test_many_rows_beyond_a_gap_are_no_more_counts(counts, beyond, n_beyond):
+    column = np.append(np.repeat(counts, 1000 // len(counts)), np.resize(beyond, n_beyond))
+    expected = ~np.isin(column, counts)
+    np.testing.assert_array_equal(find_outside(column, are_levels=True), expected)
+
+
+def test_a_long_tail_of_counts_has_no_gap():
+    cigarettes = np.repeat([0, 1, 5, 10, 20, 40], [800, 20, 30, 60, 70, 20])
+    assert not find_outside(cigarettes, are_levels=True).any()
+
+
 @pytest.mark.parametrize("n_zeros", range(70, 82))
 def test_a_quartile_at_the_edge_of_a_heap_makes_no_range(n_zeros):
     for seed in range(5):

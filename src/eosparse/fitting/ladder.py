@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from eosparse.core import CollapseError, FloatArray, MaskingWarning, Status, warn_caller
+from eosparse.fitting.column_rules import add_rules
 from eosparse.fitting.doubts import doubt_exact_fit, doubt_law, doubt_writing, is_exact_fit
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
@@ -46,14 +47,13 @@ from eosparse.fitting.row_groups import (
     find_groups_beyond,
 )
 from eosparse.fitting.rungs import Preparation, Prepared, check_law, sample_once
-from eosparse.inference import Combinations, Group, Promise, TailCheck, find_combinations
+from eosparse.inference import Group, Promise, TailCheck
 from eosparse.models import Fit, Surprise, TableModel
 from eosparse.rows import (
     ColumnKind,
     Kind,
     Sample,
     Table,
-    find_ranges,
     find_rare_writing,
     fit_threads,
     recognise_kinds,
@@ -83,8 +83,8 @@ _ROWS_PER_COLUMN = 5
 # Where one group holds more than this share of the rows, the others count as outliers, unless you
 # say that groups are kinds.
 _MAJORITY = 0.53
-# Level at which combinations of levels are called impossible: a fit is asked about many.
-_COMBINATION_LEVEL = 0.01
+# Where more rows are flagged, and the others form groups, one cloud describes neither.
+_MOST_BESIDE_GROUPS = 1 / 3
 # Expectation-maximisation creeps where groups touch.
 _TOL_OF_GROUPS = 1e-11
 
@@ -176,6 +176,10 @@ class Ladder:
                     grouped = self._look_for_groups(failed)
                     if grouped is not None:
                         return grouped
+                    # Groups among those that are kept, beside many that are not: no cloud at all.
+                    if found.check.flagged > _MOST_BESIDE_GROUPS * found.check.total:
+                        failed.append(f"{NAMES[rung]} leaves out many rows and holds groups")
+                        continue
                 if is_masked:
                     found = replace(found, promise=Promise(False, "a group of rows may be masked"))
             for warning in caught:
@@ -308,8 +312,8 @@ class Ladder:
         if rung == "groups":
             options = replace(options, tol=max(options.tol, _TOL_OF_GROUPS))
         fit = fit_model(self.table, prepared.model, options, seen_as=prepared.view)
-        fit = self._look_for_combinations(fit)
-        fit = self._bound_columns(fit, rung)
+        are_outliers = self.groups_are_outliers
+        fit = add_rules(fit, rung, self.sample, self.columns, groups_are_outliers=are_outliers)
         judge, distances = self._judge(fit)
         fitted = self._measure_sample(fit, distances)
         check = check_law(judge, self.sample, fitted)
@@ -364,34 +368,6 @@ class Ladder:
         if rung == "groups":
             return describe_components(judge, self.table.mass, self.columns, apart)
         return apart
-
-    def _look_for_combinations(self, fit: Fit[Any]) -> Fit[Any]:
-        """Return the fit with the combinations of levels that do not occur, if there are any."""
-        kinds = (Kind.LEVELS, Kind.CATEGORY)
-        levels = tuple(i for i, column in enumerate(self.columns) if column.kind in kinds)
-        if len(levels) < 2:
-            return fit
-        codes = np.asarray(self.sample.values[:, list(levels)], dtype=np.float64)
-        is_ordered = [self.columns[i].kind is Kind.LEVELS for i in levels]
-        found: Combinations = find_combinations(
-            codes, self.sample.mass, _COMBINATION_LEVEL, is_ordered
-        )
-        return replace(fit, combinations=found, levels=levels)
-
-    def _bound_columns(self, fit: Fit[Any], rung: str) -> Fit[Any]:
-        """Return the fit with the ranges of its columns: of levels, or where no law is known, all.
-
-        A group beyond the range of the others may be a kind.
-        """
-        bounded = {Kind.LEVELS}
-        if rung == "local" and self.groups_are_outliers:
-            bounded |= {Kind.NUMBER, Kind.DATE, Kind.HEAP}
-        places = tuple(i for i, column in enumerate(self.columns) if column.kind in bounded)
-        if not places:
-            return fit
-        levels = tuple(i for i in places if self.columns[i].kind is Kind.LEVELS)
-        ranges = find_ranges(self.sample.values, self.sample.mass, places, levels)
-        return replace(fit, ranges=ranges)
 
     @cached_property
     def _preparation(self) -> Preparation:

@@ -7,9 +7,10 @@ both. The hypothesis is that the combination occurs at least a tenth as often; i
 For a rare level :math:`e_{ab}` is small, and so the p-value large.
 
 Levels that depend on each other by degrees, such as a good and a bad grade, also avoid each other.
-There, combinations become rarer by degrees, level by level; such cells are left alone. What is not
-told apart is a mistake and an exception, where one level all but determines the other (two ratings
-with a correlation of 0.95 and more), or where a column without an order meets one of two levels.
+There, combinations become rarer by degrees, level by level; such cells are left alone, and so are
+those one step beyond the possible ones. What is not told apart is a mistake and an exception, where
+one of two levels all but determines the other (two answers with a correlation of 0.99 and more), or
+where a column without an order meets one of two levels.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _POSSIBLE = 0.1
 # Cells that are rarer by so many standard deviations are no accident, even compared with the most
 # frequent of several: clearly so in one column, and the other is not flat.
 _CLEARLY_RARER, _RARER = -3.0, -1.0
+# Columns with an order and so many levels are a scale, on which a step more or less is possible.
+_SCALE = 3
 # Cells of which chance expects fewer rows say nothing about the others.
 _ENOUGH = 10.0
 
@@ -230,9 +233,13 @@ class _Counts:
     def is_graded(self, place: tuple[int, int], is_ordered: Sequence[bool]) -> bool:
         """Whether cells become rare by degrees towards this one, in all columns that have degrees.
 
-        A single column without an order has no degrees: some of its levels are rare anyway.
+        A single column without an order has no degrees: some of its levels are rare anyway. Where
+        a level of one scale all but determines that of another, a step beyond is a degree.
         """
         lines = [self._cut_line(place, axis) for axis in (0, 1)]
+        are_scales = all(is_ordered) and min(self.seen.shape) >= _SCALE
+        if are_scales and any(lines[axis].is_edge(place[axis]) for axis in (0, 1)):
+            return True
         # One possible cell alone has no degrees.
         axes = [axis for axis in (0, 1) if np.count_nonzero(lines[axis].is_possible) > 1]
         if len(axes) < 2 and not any(is_ordered[axis] for axis in axes):
@@ -273,6 +280,14 @@ class _Line:
         """How much rarer the rarest possible cell is than the most frequent, below zero."""
         places = np.flatnonzero(self.is_possible)
         return self._compare(places[np.argsort(self.seen[places] / self.expected[places])])
+
+    def is_edge(self, place: int) -> bool:
+        """Whether a place is the first beyond few possible cells, all on one side of it."""
+        if 2 * np.count_nonzero(self.is_possible) > len(self.seen):
+            return False
+        before, after = self.is_possible[:place], self.is_possible[place + 1 :]
+        is_beyond = bool(before[-1:].any()) and not after.any()
+        return is_beyond or (bool(after[:1].any()) and not before.any())
 
     def measure_drop(self, place: int) -> float:
         """Return how much rarer cells become towards a place, in standard deviations, below zero.

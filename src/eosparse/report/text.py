@@ -24,10 +24,11 @@ def format_headline(summary: Summary) -> str:
     """Return the result in one or two sentences."""
     if isinstance(summary, LabelSummary):
         return _format_label_headline(summary)
-    if not summary.model.promise:
+    model = summary.model
+    if isinstance(model, ScoringSummary) and model.chance is not None:
+        return _format_scoring_headline(summary, model.level, model.chance)
+    if not model.promise:
         return _format_ranking_headline(summary)
-    if isinstance(summary.model, ScoringSummary):
-        return _format_scoring_headline(summary, summary.model)
     table, count = summary.table, summary.n_flagged
     rows = f"{table.n_used:,} rows in {table.name}"
     if count == 0:
@@ -37,16 +38,16 @@ def format_headline(summary: Summary) -> str:
     return f"{said}. {_format_false_alarms(summary.model.fdr, count)}"
 
 
-def _format_scoring_headline(summary: DetectionSummary, model: ScoringSummary) -> str:
+def _format_scoring_headline(summary: DetectionSummary, level: float | None, chance: float) -> str:
     """Return the result for new rows, of which only the chance of a false alarm is known."""
     table, count = summary.table, summary.n_flagged
     row = "row" if table.n_used == 1 else "rows"
-    rule = "the model's cut-off" if model.level is None else f"the p-value {model.level:g}"
+    rule = "the model's cut-off" if level is None else f"the p-value {level:g}"
     said = f"{count:,} of {table.n_used:,} {row} in {table.name} ({count / table.n_used:.2%})"
     said = f"{said} {'lies' if count == 1 else 'lie'} beyond {rule}."
     if count == 0:
         said = f"None of the {table.n_used:,} {row} in {table.name} lies beyond {rule}."
-    n_false = model.chance * table.n_used
+    n_false = chance * table.n_used
     expected = f"about {n_false:.0f}" if n_false >= 1 else "fewer than one"
     return f"{said} If all were like the good rows of the training table, {expected} would."
 

@@ -14,6 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray
+from eosparse.rows.ranges import find_ranges
 
 # A number with more values than this has an order and distances worth using.
 _MOST_LEVELS, _FEW_LEVELS = 10, 3
@@ -21,6 +22,8 @@ _MOST_LEVELS, _FEW_LEVELS = 10, 3
 _ROWS_PER_LEVEL = 20
 # Values outside of the levels: a mistake or two in a small table, one per cent in a large one.
 _STRAY_ROWS, _STRAY_SHARE = 2.0, 0.01
+# Values beyond a wide gap are strays too, and leave at least this share of the rows: `find_ranges`.
+_LEAST_WITHIN = 0.5
 # A heap holds this share of the rows, and no other value a third as many: the values of a rounded
 # number are shared too, but their neighbours about as often.
 _HEAP_SHARE, _HEAP_LEAD = 0.2, 3.0
@@ -189,6 +192,14 @@ class _Counts:
         order = np.argsort(-counts, kind="stable")
         return cls(values[order], counts[order])
 
+    def leave_out_strays(self) -> _Counts:
+        """Return the counts of the values that no wide gap separates from the others."""
+        if self.mass[:_MOST_LEVELS].sum() < _LEAST_WITHIN * self.total:  # no levels in any case
+            return self
+        column = self.values[:, None]
+        within = ~find_ranges(column, self.mass, (0,), levels=(0,)).is_outside(column)
+        return _Counts(self.values[within], self.mass[within])
+
     @property
     def total(self) -> float:
         return float(self.mass.sum())
@@ -204,6 +215,8 @@ class _Counts:
 
     @property
     def are_levels(self) -> bool:
+        if len(self.values) == 1:
+            return False
         n_levels = self.n_levels
         # Two or three values are no scale, however few the rows, unless all but one are strays.
         are_few = n_levels <= _FEW_LEVELS and self.mass[1] > _STRAY_ROWS
@@ -215,10 +228,11 @@ class _Counts:
         first, second = self.mass[:2]
         return bool(first >= _HEAP_SHARE * self.total and first >= _HEAP_LEAD * second)
 
-    def describe_levels(self) -> str:
-        if len(self.values) <= _MOST_LEVELS:
+    def describe_levels(self, total: float) -> str:
+        """Say how many levels there are; given is the mass of all rows, strays among them."""
+        if len(self.values) <= _MOST_LEVELS and self.total == total:
             return f"{len(self.values)} different values"
-        share = float(self.mass[: self.n_levels].sum() / self.total)
+        share = float(self.mass[: self.n_levels].sum() / total)
         return f"{self.n_levels} values in {_format_share(share)} of the rows"
 
     def describe_heap(self) -> str:
@@ -233,8 +247,11 @@ def _recognise(counts: _Counts, name: str, given: Kind | None) -> ColumnKind:
         return ColumnKind(name, Kind.IGNORED, f"always {counts.values[0]:.6g}")
     if given is not None:
         return _describe_given(counts, name, given)
-    if counts.total >= _FEWEST_ROWS and counts.are_levels:
-        return ColumnKind(name, Kind.LEVELS, counts.describe_levels())
+    if counts.total >= _FEWEST_ROWS:
+        # Errors that all differ would make a column of numbers of what are levels.
+        held = counts if counts.are_levels else counts.leave_out_strays()
+        if held.are_levels:
+            return ColumnKind(name, Kind.LEVELS, held.describe_levels(counts.total))
     if counts.total >= _FEWEST_FOR_HEAP and counts.have_heap:
         return ColumnKind(name, Kind.HEAP, counts.describe_heap(), float(counts.values[0]))
     return ColumnKind(name, Kind.NUMBER, "numbers")

@@ -29,6 +29,7 @@ _ROWS_LEFT_OUT, _LEAST_LEFT_OUT, _MOST_LEFT_OUT = 10.0, 0.005, 0.03
 # Of normal samples of any size, one in twenty gains this much misfit by another family. Margins are
 # asked for where one Gaussian does not describe the rows, so that more evidence is not needed.
 SIGNIFICANT_GAIN = 0.8
+_GAIN_OF_POWER = 0.4  # the same for a negative power instead of the log: one number, not two
 # Another family has to explain most of what a line leaves: two groups are not a curved column.
 _EXPLAINED = 0.5
 # A grid of this many values of each free number is refined this often, each time to a third.
@@ -39,10 +40,14 @@ _HEAP_REACH = 3.0
 _FARTHEST = 1e6
 
 
+Box = tuple[tuple[float, float], tuple[float, float]]
+"""The least and the largest value of each free number."""
+
+
 class Family(Protocol):
     """A curve with two free numbers, of columns in units of their quartiles."""
 
-    box: ClassVar[tuple[tuple[float, float], tuple[float, float]]]
+    box: ClassVar[Box]
 
     def curve(self, y: FloatArray, first: FloatArray, second: FloatArray, /) -> FloatArray:
         """Return the curve at y for each pair of free numbers."""
@@ -57,7 +62,7 @@ class Family(Protocol):
 class Line:
     """The identity, for columns that are normal, or that nothing makes normal."""
 
-    box: ClassVar[tuple[tuple[float, float], tuple[float, float]]] = ((0.0, 0.0), (0.0, 0.0))
+    box: ClassVar[Box] = ((0.0, 0.0), (0.0, 0.0))
 
     def curve(self, y: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:  # noqa: ARG002  # no free numbers
         """Return y."""
@@ -76,7 +81,7 @@ class Power:
     bound near by, and nothing tells where.
     """
 
-    box: ClassVar[tuple[tuple[float, float], tuple[float, float]]] = ((-0.5, 1.0), (-6.0, 3.0))
+    box: ClassVar[Box] = ((-0.5, 1.0), (-6.0, 3.0))
 
     def curve(self, y: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return the power, and its tangent below zero."""
@@ -108,7 +113,7 @@ def _box_cox(y: FloatArray, power: FloatArray) -> FloatArray:
 class Tails:
     """The inverse of Tukey's u exp(h u²/2), by Lambert's W; log of the unit as second number."""
 
-    box: ClassVar[tuple[tuple[float, float], tuple[float, float]]] = ((0.0, 0.6), (-1.5, 1.5))
+    box: ClassVar[Box] = ((0.0, 0.6), (-1.5, 1.5))
 
     def curve(self, y: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return the number whose Tukey transform is y."""
@@ -352,15 +357,27 @@ def _fit_column(
 
 def _bend(line: Margin, quantiles: FloatArray, scale: _Scale) -> Margin:
     """Return the best curved margin, or the line if none is significantly better."""
-    mirrored = -quantiles[::-1]
     others = (
-        _search(Power(), quantiles, float(quantiles[0]), line.unit, scale),
-        _search(Power(), mirrored, float(mirrored[0]), line.unit, scale, sign=-1.0),
+        _search_power(quantiles, line.unit, scale),
+        _search_power(-quantiles[::-1], line.unit, scale, sign=-1.0),
         _search(Tails(), quantiles, line.origin, line.unit, scale),
     )
     best = min(others, key=lambda margin: margin.misfit)
     is_better = line.misfit - best.misfit > SIGNIFICANT_GAIN
     return best if is_better and best.misfit < _EXPLAINED * line.misfit else line
+
+
+def _search_power(quantiles: FloatArray, unit: float, scale: _Scale, sign: float = 1.0) -> Margin:
+    """Return the best power, or the log if a negative power is not significantly better.
+
+    A negative power ends at a finite value, and takes the farthest errors for a tail.
+    """
+    origin = float(quantiles[0])
+    free = _search(Power(), quantiles, origin, unit, scale, sign)
+    if free.numbers[0] >= 0.0:
+        return free
+    log = _search(Power(), quantiles, origin, unit, scale, sign, powers=(0.0, 0.0))
+    return log if log.misfit - free.misfit <= _GAIN_OF_POWER else free
 
 
 def _search(
@@ -370,13 +387,14 @@ def _search(
     unit: float,
     scale: _Scale,
     sign: float = 1.0,
+    powers: tuple[float, float] | None = None,
 ) -> Margin:
-    """Return the best margin of a family."""
+    """Return the best margin of a family, whose first number may have bounds of its own."""
     y = (quantiles - origin) / unit
     if isinstance(family, Line):
         tried = _try(family, y, scale, np.zeros(1), np.zeros(1))
     else:
-        tried = _refine(family, y, scale)
+        tried = _refine(family, y, scale, (powers or family.box[0], family.box[1]))
     best = int(np.argmin(tried.misfit))
     found = float(tried.misfit[best])
     is_usable = bool(np.isfinite(found))
@@ -403,14 +421,14 @@ class _Tried:
     slope: FloatArray
 
 
-def _refine(family: Power | Tails, y: FloatArray, scale: _Scale) -> _Tried:
+def _refine(family: Power | Tails, y: FloatArray, scale: _Scale, box: Box) -> _Tried:
     """Try a grid of free numbers, again and again around its best point."""
-    centre = [(low + high) / 2 for low, high in family.box]
-    reach = [(high - low) / 2 for low, high in family.box]
+    centre = [(low + high) / 2 for low, high in box]
+    reach = [(high - low) / 2 for low, high in box]
     for _ in range(_ROUNDS):
         axes = [
-            np.clip(np.linspace(c - r, c + r, _GRID), *box)
-            for c, r, box in zip(centre, reach, family.box, strict=True)
+            np.clip(np.linspace(c - r, c + r, _GRID), *ends)
+            for c, r, ends in zip(centre, reach, box, strict=True)
         ]
         first, second = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
         tried = _try(family, y, scale, first, second)

@@ -7,6 +7,8 @@ other, up to a quarter of the table. Light tails leave no such gap; a tail as he
 with three degrees of freedom leaves one in some tables, beside a row or two.
 
 Of a column of levels, those that occur often are levels, unless they are very far from the others.
+Counts and yes or no are the whole numbers from zero on, one by one: there, a wide gap is no step to
+another level, however many rows lie beyond it. Codes begin with one, and 9 may mean "no answer".
 """
 
 from __future__ import annotations
@@ -58,10 +60,11 @@ class ColumnRanges:
     below: FloatArray
     above: FloatArray
 
-    def take(self, i: int) -> ColumnRanges:
-        """Return the range of one of the columns."""
-        ends = (self.low[[i]], self.high[[i]], self.below[[i]], self.above[[i]])
-        return ColumnRanges((self.places[i],), *ends)
+    def take(self, *chosen: int) -> ColumnRanges:
+        """Return the ranges of some of the columns."""
+        part = np.array(chosen, dtype=np.intp)
+        ends = (self.low[part], self.high[part], self.below[part], self.above[part])
+        return ColumnRanges(tuple(self.places[i] for i in chosen), *ends)
 
     def blame(self, deviations: FloatArray, values: FloatArray) -> FloatArray:
         """Return deviations of rows in which values outside count by how far out they are.
@@ -128,13 +131,20 @@ def _bound(column: FloatArray, mass: FloatArray, are_levels: bool) -> tuple[floa
     if len(different) == 1:
         return low, high, np.inf, np.inf
     width = _find_least_width(column, mass, different)
-    ends = np.array([low, high])
+    core = np.array([low, high])
+    (low, high), gaps = _extend(different, core, width, _WIDE)
     if are_levels:
         share = np.bincount(places, mass) / mass.sum()
-        often = different[(share >= _OFTEN) | ((different >= low) & (different <= high))]
-        ends = _extend(often, ends, width, _VERY_WIDE)[0]
-    (low, high), gaps = _extend(different, ends, width, _WIDE)
+        often = different[(share >= _OFTEN) | ((different >= core[0]) & (different <= core[1]))]
+        if not _are_counts(often[(often >= low) & (often <= high)]):
+            ends = _extend(often, core, width, _VERY_WIDE)[0]
+            (low, high), gaps = _extend(different, ends, width, _WIDE)
     return low, high, *gaps.tolist()
+
+
+def _are_counts(levels: FloatArray) -> bool:
+    """Whether rising levels are the first whole numbers: 0, 1 and so on."""
+    return len(levels) > 1 and bool((levels == np.arange(len(levels))).all())
 
 
 def _find_least_width(column: FloatArray, mass: FloatArray, different: FloatArray) -> float:

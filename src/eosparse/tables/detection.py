@@ -37,6 +37,7 @@ SCORES = ("eos_weight", "eos_p_value", "eos_is_outlier", "eos_reason")
 _HARDLY_ANY_WEIGHT = 1e-3
 # If more of the new rows than this are flagged, and at least so many, it is not by single mistakes.
 _TOO_MANY, _SEVERAL = 0.25, 3
+_NEW_ROWS = "the share of false alarms among new rows depends on how many of them are wrong"
 _OTHER_TABLE = (
     "So many flagged rows are no single mistakes: the table differs from the one that the model "
     "was fitted to. Check that the columns have the same units and meaning, or fit this table by "
@@ -169,8 +170,16 @@ def summarise_scoring(
     return replace(
         summary,
         notes=(*summary.notes, _OTHER_TABLE) if is_other else summary.notes,
-        model=ScoringSummary(**vars(summary.model), level=level, chance=chance),
+        model=_judge_new_rows(summary.model, level, chance),
     )
+
+
+def _judge_new_rows(model: ModelSummary, level: float | None, chance: float) -> ScoringSummary:
+    """Return what a model says about new rows: the chance of a false alarm, if anything."""
+    if not model.promise:
+        return ScoringSummary(**vars(model), level=level, chance=None)
+    told = {"promise": False, "promise_reason": _NEW_ROWS}
+    return ScoringSummary(**vars(model) | told, level=level, chance=chance)
 
 
 def summarise_model(detector: EOSDetector, n_columns: int) -> ModelSummary:

@@ -61,19 +61,20 @@ class ModelSummary:
 class ScoringSummary(ModelSummary):
     """A saved model, and how it flagged new rows.
 
-    The promise is that of the table which the model was fitted to. About new rows, only the chance
-    of a false alarm is known.
+    No false-discovery rate is promised about new rows: it depends on how many of them are wrong.
+    Only the chance of a false alarm is known, and only if the training table kept its promise.
 
     Attributes
     ----------
     level : float or None
         P-values below it were flagged; None is the cut-off of the model.
-    chance : float
-        The chance that a row like the good rows of that table is flagged.
+    chance : float or None
+        The chance that a row like the good rows of the training table is flagged; None if that
+        table promised nothing, so that its p-values only rank rows.
     """
 
     level: float | None
-    chance: float
+    chance: float | None
 
 
 @dataclass(frozen=True)
