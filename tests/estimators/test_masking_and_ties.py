@@ -187,6 +187,15 @@ class TestGroups:
         twice = find_group(np.repeat(rows, 2, axis=0), np.ones(1200), evidence=0.5)
         np.testing.assert_array_equal(twice[::2], group)
 
+    @pytest.mark.parametrize("seed", range(15, 19))
+    def test_scattered_outliers_on_one_side_are_no_skewed_columns(self, seed):
+        rng = np.random.default_rng(seed)
+        r = rng.uniform(-0.9, 0.9)
+        X = rng.standard_normal((1000, 2)) @ np.linalg.cholesky([[1.0, r], [r, 1.0]]).T
+        X[:300] = rng.uniform(1, 6, (300, 2))
+        detector, _ = fit_noting(X)
+        assert not detector.promise_
+
 
 class TestTies:
     def test_a_heap_below_half_is_no_error(self):

@@ -17,6 +17,9 @@ _ROWS_OF_TAILS = 2500
 _ROWS_OF_GROUP = 12
 # So few different values follow no law of numbers. Most columns show more of them in a few rows.
 _FEW_VALUES, _FEW_ROWS = 12, 100
+# The misfit of a bent column that one in a thousand has by chance; and, per row, that of the family
+# closest to an exponential law.
+_MOST_MISFIT, _MISFIT_PER_ROW = 2.5, 0.001
 
 
 def doubt_law(
@@ -31,6 +34,7 @@ def doubt_law(
     view = fit.coordinates if isinstance(fit.coordinates, TableView) else None
     doubts = (
         _doubt_tails(view, sample, columns),
+        _doubt_bends(view, sample, columns),
         _doubt_groups(view, groups, sample),
         _doubt_counts(held, columns),
     )
@@ -58,6 +62,20 @@ def doubt_writing(promise: Promise, n_rows: int) -> Promise:
 def is_exact_fit(fit: Fit[Any]) -> bool:
     """Whether most rows satisfy an exact relation, and others do not."""
     return bool(getattr(fit.model, "is_exact_fit", False))
+
+
+def _doubt_bends(
+    view: TableView | None, sample: Sample, columns: tuple[ColumnKind, ...]
+) -> str | None:
+    """Say so if a bent column is not normal: by more than chance, and than close families are."""
+    if view is None:
+        return None
+    most = max(_MOST_MISFIT, _MISFIT_PER_ROW * float(sample.mass.sum()))
+    for place, margin in zip(view.places, view.margins.columns, strict=True):
+        if not margin.is_line and margin.misfit > most:
+            name = columns[int(place)].name
+            return f"the law that {name!r} is bent to describes it badly"
+    return None
 
 
 def _doubt_tails(
