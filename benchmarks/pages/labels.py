@@ -180,13 +180,14 @@ _FLAGS = {
 
 def show_i(source: Source) -> str:
     table = source.read("labels_i")
-    promised = table["false share, promised"] * table["promised"]
+    false = float((table["false share, promised"] * table["promised"]).sum())
+    flagging = table["promised and flagged"].sum()
     return join_parts(
         make_table(table, {"data": ""} | _FLAGS),
         f"Of {table['runs'].sum()} runs, {table['promised'].sum()} promise the rate, and "
-        f"{table['promised and flagged'].sum()} of these flag labels. The mean share of correct "
-        f"labels among flagged ones is {promised.sum() / table['promised'].sum():.3f} where the "
-        "rate of 0.1 is promised.",
+        f"{flagging} of these flag labels. In these, the mean share of correct labels among the "
+        f"flagged ones is {false / flagging:.3f}, at a rate of 0.1. In the table, runs that flag "
+        "nothing count as 0.",
     )
 
 
