@@ -254,24 +254,32 @@ def test_draws_scatter_like_the_law_and_keep_what_is_there():
     np.testing.assert_allclose(np.cov(drawn.T), np.cov(complete.T), atol=0.1)
 
 
+def draw_few_rows(rng, n_components, size, missing):
+    """Return a plane, and five rows with a share of their values missing."""
+    axes = np.linalg.qr(rng.normal(size=(size, size)))[0][:n_components]
+    values = rng.normal(size=(5, size))
+    values[rng.random((5, size)) < missing] = np.nan
+    return Plane(rng.normal(size=size), axes, np.ones(n_components)), values
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(3, 6))
 def test_gaps_hold_the_nearest_point_of_a_subspace(seed, n_components, size):
     rng = np.random.default_rng(seed)
-    axes = np.linalg.qr(rng.normal(size=(size, size)))[0][:n_components]
-    plane = Plane(rng.normal(size=size), axes, np.ones(n_components))
-    values = rng.normal(size=(5, size))
-    values[rng.random((5, size)) < 0.3] = np.nan
+    plane, values = draw_few_rows(rng, n_components, size, 0.3)
     filled, costs = plane.fill(values)
     for row, found, cost in zip(values, filled, costs, strict=True):
         there = ~np.isnan(row)
         np.testing.assert_array_equal(found[there], row[there])
-        part = axes[:, there].T
+        part = plane.components[:, there].T
         if np.linalg.matrix_rank(part, tol=1e-2) == n_components:
             assert cost < 1e-6
             point = np.linalg.lstsq(part, (row - plane.location)[there])[0]
             np.testing.assert_allclose(
-                found[~there], (plane.location + point @ axes)[~there], rtol=1e-4, atol=1e-4
+                found[~there],
+                (plane.location + point @ plane.components)[~there],
+                rtol=1e-4,
+                atol=1e-4,
             )
 
 
@@ -279,10 +287,7 @@ def test_gaps_hold_the_nearest_point_of_a_subspace(seed, n_components, size):
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(3, 6))
 def test_no_other_values_in_gaps_make_the_error_smaller(seed, n_components, size):
     rng = np.random.default_rng(seed)
-    axes = np.linalg.qr(rng.normal(size=(size, size)))[0][:n_components]
-    plane = Plane(rng.normal(size=size), axes, np.ones(n_components))
-    values = rng.normal(size=(5, size))
-    values[rng.random((5, size)) < 0.4] = np.nan
+    plane, values = draw_few_rows(rng, n_components, size, 0.4)
     guess = GapGuess.of(draw_law(rng, size), max(size - n_components, 1))
     expected, (filled, costs) = guess.fill(values), plane.fill(values, guess)
 
