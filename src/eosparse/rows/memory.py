@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray, Mergeable, fold_blocks, has_mass
-from eosparse.rows.parallel import fold_in_order, map_in_order, single_threaded_blas
+from eosparse.rows.parallel import fold_in_order, map_parallel
 from eosparse.rows.table import Table, as_float64
 
 Part = TypeVar("Part", bound=Mergeable)
@@ -137,11 +137,8 @@ class MemoryRows(Table):
     def map(self, function: Callable[[FloatArray], FloatArray]) -> MemoryRows:
         """Return rows of one number each: a function of the prepared blocks."""
         slices = block_slices(self.values.shape, self.block_numbers)
-        with single_threaded_blas() as n_threads:
-            blocks = map_in_order(
-                slices, lambda part: function(self.prepare(self.values[part])), n_threads=n_threads
-            )
-            return MemoryRows(np.concatenate(list(blocks)), self.prior)
+        blocks = map_parallel(lambda part: function(self.prepare(self.values[part])), slices)
+        return MemoryRows(np.concatenate(blocks), self.prior)
 
     def map_falling(self, function: Callable[[FloatArray], FloatArray]) -> MemoryRows:
         """Apply a function that should fall with the numbers; where it rises, keep it level."""

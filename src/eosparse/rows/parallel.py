@@ -150,12 +150,15 @@ def _merge(parts: Iterable[Part | None]) -> Part:
 
 
 def map_parallel(function: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
-    """Like `map`, in parallel; returns a list.
+    """Like `map`, in parallel; returns a list. A single item leaves all threads to BLAS.
 
     Examples
     --------
     >>> map_parallel(abs, [-1, 2, -3])
     [1, 2, 3]
     """
+    items = list(items)
+    if len(items) == 1:
+        return [function(items[0])]
     with single_threaded_blas() as n_threads:
         return list(map_in_order(items, function, n_threads=n_threads))
