@@ -10,7 +10,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
-from eosparse.core import BoolArray, CollapseError, FloatArray, centre_and_spread
+from eosparse.core import BoolArray, CollapseError, FloatArray
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.options import FitOptions
@@ -260,7 +260,7 @@ class Preparation:
         table = self.sample.values[:, numbers]
         if has_gaps(table):
             table = draw_gaps(guess_law(table, self.sample.mass), table)
-        centre, spread = centre_and_spread(table, self.sample.mass)
+        centre, spread = replace(self.sample, values=table).centre_and_spread
         return np.asarray((values[:, numbers] - centre) / np.where(spread > 0, spread, 1.0))
 
     @staticmethod

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, IntArray, weighted_moments
+from eosparse.rows import map_columns
 
 # A part with no more than this share of the mass is none.
 _ROUNDING = 1e-12
@@ -124,12 +125,16 @@ def _rank_by_moments(columns: FloatArray, mass: FloatArray) -> IntArray:
     is 1/3 for a Gaussian.
     """
     share = mass / mass.sum()
-    centred = columns - share @ columns
-    squares = np.square(centred)
-    variance = np.maximum(share @ squares, 1e-300)
-    skewness = np.einsum("i,ij,ij->j", share, squares, centred) / variance**1.5
-    kurtosis = np.maximum(np.einsum("i,ij,ij->j", share, squares, squares) / variance**2, 1.0)
-    return np.argsort(-(skewness**2 + 1) / kurtosis, kind="stable")
+
+    def measure(columns: FloatArray) -> FloatArray:
+        centred = columns - share @ columns
+        squares = np.square(centred)
+        variance = np.maximum(share @ squares, 1e-300)
+        skewness = np.einsum("i,ij,ij->j", share, squares, centred) / variance**1.5
+        kurtosis = np.maximum(np.einsum("i,ij,ij->j", share, squares, squares) / variance**2, 1.0)
+        return np.asarray((skewness**2 + 1) / kurtosis)
+
+    return np.argsort(-np.concatenate(map_columns(measure, columns)), kind="stable")
 
 
 def whiten_rows(values: FloatArray, mass: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ from eosparse.rows.labelled import Labelled, LabelledRows, group_by_class
 from eosparse.rows.levels import LevelEffects, learn_effects
 from eosparse.rows.margins import Margin, Margins, fit_margins, identity_margins
 from eosparse.rows.memory import MemoryRows
-from eosparse.rows.parallel import fit_threads, map_parallel, single_threaded_blas
+from eosparse.rows.parallel import fit_threads, map_columns, map_parallel, single_threaded_blas
 from eosparse.rows.ranges import ColumnRanges, find_ranges
 from eosparse.rows.sample import Sample, count_copies, spread_out, take_sample
 from eosparse.rows.table import Chain, Table, as_float64
@@ -71,6 +71,7 @@ __all__ = [
     "is_frame",
     "learn_effects",
     "learn_view",
+    "map_columns",
     "map_parallel",
     "open_rows",
     "recognise_kinds",

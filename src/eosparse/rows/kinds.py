@@ -14,6 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray
+from eosparse.rows.parallel import map_columns
 from eosparse.rows.ranges import find_ranges
 
 # A number with more values than this has an order and distances worth using.
@@ -148,6 +149,10 @@ def _have_no_ties(values: FloatArray, mass: FloatArray) -> BoolArray:
     n_rows, n_columns = values.shape
     if n_rows < _ROWS_PER_LEVEL * _MOST_LEVELS or not (mass == mass[0]).all():
         return np.zeros(n_columns, dtype=bool)
+    return np.concatenate(map_columns(_rise_throughout, values))
+
+
+def _rise_throughout(values: FloatArray) -> BoolArray:
     ordered = np.sort(np.ascontiguousarray(values.T), axis=1)
     # Comparisons with a missing value are false.
     return np.asarray((ordered[:, 1:] > ordered[:, :-1]).all(axis=1))

@@ -18,12 +18,15 @@ from functools import cache, reduce
 from threading import Lock, local
 from typing import Any, TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from eosparse.core import Mergeable
+from eosparse.core import FloatArray, Mergeable
 
 # Factors of smaller matrices are faster on one thread.
 _MANY_COLUMNS = 1000
+# Fewer columns are not worth a thread.
+_COLUMNS_PER_THREAD = 100
 
 Item = TypeVar("Item")
 Part = TypeVar("Part", bound=Mergeable)
@@ -162,3 +165,16 @@ def map_parallel(function: Callable[[Item], Value], items: Iterable[Item]) -> li
         return [function(items[0])]
     with single_threaded_blas() as n_threads:
         return list(map_in_order(items, function, n_threads=n_threads))
+
+
+def map_columns(function: Callable[[FloatArray], Value], values: FloatArray) -> list[Value]:
+    """Apply a function to parts of the columns, in parallel if they are many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_columns(np.shape, np.zeros((3, 5)))
+    [(3, 5)]
+    """
+    n_parts = min(max(values.shape[1] // _COLUMNS_PER_THREAD, 1), os.cpu_count() or 1)
+    return map_parallel(function, np.array_split(values, n_parts, axis=1))

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from eosparse.core import FloatArray, IntArray, centre_and_spread
+from eosparse.rows.parallel import map_columns
 from eosparse.rows.table import Table
 
 # Rows that are looked up to see whether a table holds every row several times.
@@ -68,8 +69,13 @@ class Sample:
     @cached_property
     def centre_and_spread(self) -> tuple[FloatArray, FloatArray]:
         """Median and robust spread of each column, in double precision."""
-        with np.errstate(over="ignore"):
-            return centre_and_spread(np.asarray(self.values, dtype=np.float64), self.mass)
+
+        def find(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+            with np.errstate(over="ignore"):
+                return centre_and_spread(np.asarray(values, dtype=np.float64), self.mass)
+
+        centres, spreads = zip(*map_columns(find, self.values), strict=True)
+        return np.concatenate(centres), np.concatenate(spreads)
 
     def find_precision(self) -> FloatArray:
         """Return the relative precision of each column, by the digits that its values have."""
