@@ -280,6 +280,9 @@ class _Choice:
         if not self.request.is_alpha_open or self.model.shrinkage != "auto":
             return Attempt(self.model, alpha, fit)
         taken = weights > 0
+        if (weights == self.sample.mass).all():  # they have chosen it before
+            self._warn_if_near(fit, search.values, coupling, taken & ~far)
+            return Attempt(self.model, alpha, fit)
         share = float(weights.sum() / self.sample.mass.sum())
         rows = replace(
             self.sample,
