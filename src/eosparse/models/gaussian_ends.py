@@ -79,6 +79,19 @@ _LEFT_OUT, _SETTLED = 1e-4, 0.005
 
 
 @dataclass(frozen=True)
+class Measured:
+    """A fit to some of the rows, from which all of them are measured once."""
+
+    fit: Normal
+    values: FloatArray
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """Squared distances of all rows."""
+        return self.fit.mahalanobis(self.values)
+
+
+@dataclass(frozen=True)
 class Candidate:
     """An end of the alternation at some c.
 
@@ -259,7 +272,7 @@ class StartSearch:
         """
         try:
             weights = self.concentrate_weights(guess, pool)
-            fit = self.grow(weights)[1] if self.model.amount > 0 else self.fit(weights)
+            fit = self.grow(weights)[1].fit if self.model.amount > 0 else self.fit(weights)
             _ = fit.factor  # raises here if the fit is singular
         except SingularFitError:
             return None
@@ -286,7 +299,7 @@ class StartSearch:
                 raise
             if step >= least and before - log_det < fall:
                 break
-            distances = self._left_out_distances(fit, weights)
+            distances = self._leave_out(Measured(fit, self.values), weights)
             weights = pool * (distances <= weighted_quantiles(distances, pool, (share,)))
         return weights
 
@@ -309,7 +322,7 @@ class StartSearch:
             near = distances <= weighted_quantiles(distances, self.mass, (0.5,))
             self.concentrate(self.mass * near, self.mass)
 
-    def grow(self, weights: FloatArray) -> tuple[FloatArray, Normal]:
+    def grow(self, weights: FloatArray) -> tuple[FloatArray, Measured]:
         """Take in all rows that lie as close to a fit as those it was fitted to, again and again.
 
         Returns the weights of these rows, and a fit to them, or to all but a few of them.
@@ -320,8 +333,8 @@ class StartSearch:
         """
         farthest = float(ndtri(1 - _LEFT_OUT))
         for step in range(_GROWTH_STEPS if self.values.shape[1] <= WIDE else _FEW_GROWTH_STEPS):
-            fit = self.fit(weights)
-            roots = np.cbrt(self._left_out_distances(fit, weights))
+            measured = Measured(self.fit(weights), self.values)
+            roots = np.cbrt(self._leave_out(measured, weights))
             if step == 0:
                 low, middle = weighted_quantiles(roots, weights, (0.25, 0.5))
                 spread = (middle - low) / float(ndtri(0.75))
@@ -330,29 +343,29 @@ class StartSearch:
                 middle, spread = moments.mean[0], np.sqrt(moments.scatter[0])
             before, weights = weights, self.mass * (roots <= middle + farthest * spread)
             if self.mass @ (weights != before) <= _SETTLED * self.mass.sum():
-                return weights, fit
-        return weights, self.fit(weights)
+                return weights, measured
+        return weights, Measured(self.fit(weights), self.values)
 
     def fit(self, weights: FloatArray) -> Normal:
         """Return the fit to weighted rows."""
         return self.model.solve(self.model.statistics(self.values, weights))
 
-    def _left_out_distances(self, fit: Normal, weights: FloatArray) -> FloatArray:
+    def _leave_out(self, measured: Measured, weights: FloatArray) -> FloatArray:
         """Return the squared distances of rows from the fit to weighted rows.
 
         A row that has a part of a shrunk covariance to itself is measured from the fit without it.
         With many rows per column that makes no difference.
         """
-        distances = fit.mahalanobis(self.values)
         if self.model.amount == 0.0:
-            return distances
+            return measured.distances
         # All rows that count have equal weights here: c = 0.
         taken = weights > 0
         pull = SelfPull(
-            0.0, 1 / weights.sum(), 1 - self.model.amount, part_in_span(self.model, fit)
+            0.0, 1 / weights.sum(), 1 - self.model.amount, part_in_span(self.model, measured.fit)
         )
-        distances[taken] = pull.leave_out(distances[taken])
-        return distances
+        left_out = measured.distances.copy()
+        left_out[taken] = pull.leave_out(left_out[taken])
+        return left_out
 
     def end(
         self, alpha: float, start: Normal, *, tol: float = 1e-5, max_iter: int = 60

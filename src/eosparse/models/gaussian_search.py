@@ -32,7 +32,7 @@ from eosparse.models.efficiency import (
     largest_uncaptured_coupling,
 )
 from eosparse.models.exact_fit import ExactFitError, restrict
-from eosparse.models.gaussian_ends import Candidate, StartSearch
+from eosparse.models.gaussian_ends import Candidate, Measured, StartSearch
 from eosparse.models.normal import Normal
 from eosparse.models.shrinkage import choose_shrinkage
 from eosparse.models.sketch import WIDE, Members, choose_sketch
@@ -276,13 +276,13 @@ class _Choice:
         it may take in rows that lie far away in the sketch, which is said.
         """
         search = self.search()
-        weights, fit = search.grow(search.concentrate_weights(start, self.sample.mass))
+        weights, grown = search.grow(search.concentrate_weights(start, self.sample.mass))
         if not self.request.is_alpha_open or self.model.shrinkage != "auto":
-            return Attempt(self.model, alpha, fit)
+            return Attempt(self.model, alpha, grown.fit)
         taken = weights > 0
         if (weights == self.sample.mass).all():  # they have chosen it before
-            self._warn_if_near(fit, search.values, coupling, taken & ~far)
-            return Attempt(self.model, alpha, fit)
+            self._warn_if_near(grown, coupling, taken & ~far)
+            return Attempt(self.model, alpha, grown.fit)
         share = float(weights.sum() / self.sample.mass.sum())
         rows = replace(
             self.sample,
@@ -291,21 +291,18 @@ class _Choice:
             n_rows=share * self.sample.n_rows,
         )
         inner = replace(self, model=choose_shrinkage(self.model, rows))
-        inner_search = inner.search()
-        weights, fit = inner_search.grow(weights)
+        weights, grown = inner.search().grow(weights)
         relaxed = inner.first_coupling() * coupling / self.first_coupling()
-        self._warn_if_near(fit, inner_search.values, relaxed, (weights > 0) & ~far)
-        return Attempt(inner.model, inner.model.alpha(relaxed), fit)
+        self._warn_if_near(grown, relaxed, (weights > 0) & ~far)
+        return Attempt(inner.model, inner.model.alpha(relaxed), grown.fit)
 
-    def _warn_if_near(
-        self, fit: Normal, values: FloatArray, coupling: float, taken: BoolArray
-    ) -> None:
+    def _warn_if_near(self, grown: Measured, coupling: float, taken: BoolArray) -> None:
         """Warn if rows that were left out get enough weight to be taken in again."""
         mass = self.sample.mass
         left_out = 1 - float(mass @ taken / mass.sum())
         if left_out <= _TAKEN_IN:
             return
-        weights = mass * np.exp(-coupling / 2 * fit.mahalanobis(values))
+        weights = mass * np.exp(-coupling / 2 * grown.distances)
         if weights @ ~taken > _TAKEN_IN * weights.sum():
             self._warn_of_near(left_out)
 
