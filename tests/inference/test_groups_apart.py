@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial import cKDTree
 
 from eosparse.inference import Group, find_groups_apart
+from eosparse.inference.groups_apart import _find_close
 
 
 def draw_flagged(seed=0, n_features=3):
@@ -66,3 +68,12 @@ def test_a_group_says_where_it_is():
 def test_a_group_of_good_rows_does_not_sit_apart():
     group = Group(1200, 0.4, np.zeros(2), ("height",), is_outlier=False)
     assert str(group) == "1,200 rows (40.0%) form a group of good rows, by 'height'"
+
+
+def test_products_of_many_columns_link_the_same_rows_as_a_tree():
+    rng = np.random.default_rng(0)
+    copies = np.repeat(rng.normal(5e3, 1, (5, 40)), 4, axis=0)
+    far = np.minimum(rng.normal(1e6, 0.5, (60, 40)), 1e6)
+    rows, reach = np.concatenate([rng.normal(size=(100, 40)), far, copies]), np.sqrt(80)
+    linked = cKDTree(rows).query_pairs(reach)
+    assert {(int(i), int(j)) for i, j in _find_close(rows, reach)} == linked

@@ -1,5 +1,7 @@
 """The Gaussian error: its closed-form fit, invariants and oracles."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,14 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from sklearn.covariance import OAS
 
-from eosparse.core import Status, alternate, optimal_weights, solve_from_prior, weighted_moments
+from eosparse.core import (
+    Status,
+    Trail,
+    alternate,
+    optimal_weights,
+    solve_from_prior,
+    weighted_moments,
+)
 from eosparse.models import (
     GaussianModel,
     Normal,
@@ -209,7 +218,7 @@ def test_foresight_moves_the_inverse_covariance_and_knows_the_divergence(structu
     before = Normal(np.zeros(4), one if structure == "full" else np.diag(one))
     after = Normal(np.full(4, 0.01), other if structure == "full" else np.diag(other))
     model, c = GaussianModel(structure, n_features=4), 0.3
-    foresight = model.foresee(before, after, model.alpha(c))
+    foresight = model.foresee(before, after, model.alpha(c), Trail(None, 60.0))
 
     if structure == "diag":
         one, other = np.diag(np.diag(one)), np.diag(np.diag(other))
@@ -232,3 +241,18 @@ def test_crowded_rows_need_fewer_passes_for_the_same_answer():
     plain, aimed = (alternate(m, MemoryRows(X), alpha, start) for m in (model, crowded))
     assert aimed.n_iter < plain.n_iter
     assert aimed.objective == pytest.approx(plain.objective, abs=1e-11)
+
+
+def test_straight_steps_with_inertia_leave_less_of_both_ends_of_the_spectrum():
+    X = np.random.default_rng(0).standard_normal((2000, 100))
+    model = GaussianModel(n_features=100, crowding=100 * 101 / 2 / len(X))
+    start, alpha = solve_from_prior(model, MemoryRows(X)), model.alpha(0.06)
+
+    class Forgetful(GaussianModel):
+        def foresee(self, before, after, alpha, trail):
+            return super().foresee(before, after, alpha, replace(trail, earlier=None))
+
+    forgetful = Forgetful(n_features=100, crowding=model.crowding)
+    kept, lost = (alternate(m, MemoryRows(X), alpha, start) for m in (model, forgetful))
+    assert kept.n_iter < lost.n_iter
+    assert kept.objective == pytest.approx(lost.objective, abs=1e-11)

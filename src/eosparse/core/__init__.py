@@ -12,7 +12,14 @@ from eosparse.core.alternation import (
     visit,
 )
 from eosparse.core.arrays import BoolArray, FloatArray, IntArray
-from eosparse.core.model import CollapseError, ErrorModel, Foresight, Statistics, Visit
+from eosparse.core.model import (
+    CollapseError,
+    ErrorModel,
+    Foresight,
+    Statistics,
+    Trail,
+    Visit,
+)
 from eosparse.core.moments import Moments, centred_moments, has_lost_digits, weighted_moments
 from eosparse.core.notices import (
     DegenerateDataWarning,
@@ -67,6 +74,7 @@ __all__ = [
     "Statistics",
     "Status",
     "Strata",
+    "Trail",
     "Visit",
     "WeightSummary",
     "alpha_for_perplexity",

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from eosparse.core.arrays import FloatArray
-from eosparse.core.model import CollapseError, ErrorModel, Stats, Visit
+from eosparse.core.model import CollapseError, ErrorModel, Stats, Trail, Visit
 from eosparse.core.rows import Rows, Strata
 from eosparse.core.weights import WeightSummary
 
@@ -275,11 +275,13 @@ class _Alternation(Generic[Block, Theta, Stats]):
                     _check_rise(before, now)
                 if holds or not self.model.is_exact:
                     return replace(state, status=Status.CONVERGED)
+        earlier = state.reached
         state = replace(state, reached=state.theta, summary=summary)
         if not holds or summary is None or statistics is None:
             return replace(state, status=Status.COLLAPSED)
         history = (*state.objective_history, summary.objective)
-        return self._choose_next(replace(state, objective_history=history), statistics)
+        trail = Trail(earlier, summary.kish_size)
+        return self._choose_next(replace(state, objective_history=history), statistics, trail)
 
     def _can_only_be_rounding(self, state: State[Theta]) -> bool:
         """Whether a rise of the objective says nothing about the model or the rows.
@@ -289,7 +291,9 @@ class _Alternation(Generic[Block, Theta, Stats]):
         is_own = len(state.objective_history) > self.n_resumed
         return not self.model.is_exact or (self.model.is_proven and is_own)
 
-    def _choose_next(self, state: State[Theta], statistics: Stats) -> State[Theta]:
+    def _choose_next(
+        self, state: State[Theta], statistics: Stats, trail: Trail[Theta]
+    ) -> State[Theta]:
         """Choose the θ to visit next, or end."""
         theta, history = state.theta, state.objective_history
         target = self.tol * max(self.model.objective_unit(self.alpha), self._find_size(state))
@@ -300,7 +304,7 @@ class _Alternation(Generic[Block, Theta, Stats]):
             return replace(state, status=Status.MAX_ITER)
         try:
             solved = self.model.solve(statistics)
-            foresight = self.model.foresee(theta, solved, self.alpha)
+            foresight = self.model.foresee(theta, solved, self.alpha, trail)
         except CollapseError:
             return replace(state, summary=None, status=Status.COLLAPSED)
         if foresight is None:

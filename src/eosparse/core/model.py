@@ -69,6 +69,22 @@ class Foresight(Generic[Theta]):
     further: Theta | None
 
 
+@dataclass(frozen=True)
+class Trail(Generic[Theta]):
+    """What an alternation knows of its way besides the last step.
+
+    Attributes
+    ----------
+    earlier : Theta or None
+        The θ of the pass before the last; None if there was none.
+    effective_size : float
+        Kish's effective number of rows at the last θ.
+    """
+
+    earlier: Theta | None
+    effective_size: float
+
+
 class ErrorModel(ABC, Generic[Block, Theta, Stats]):
     """An error function g(x, θ) and its weighted fit.
 
@@ -119,7 +135,13 @@ class ErrorModel(ABC, Generic[Block, Theta, Stats]):
         """Return the size of an objective below which falls of it are no longer relative to it."""
         return 1.0
 
-    def foresee(self, before: Theta, after: Theta, alpha: float) -> Foresight[Theta] | None:  # noqa: ARG002  # for subclasses
+    def foresee(
+        self,
+        before: Theta,  # noqa: ARG002  # for subclasses
+        after: Theta,  # noqa: ARG002
+        alpha: float,  # noqa: ARG002
+        trail: Trail[Theta],  # noqa: ARG002
+    ) -> Foresight[Theta] | None:
         """Predict the gain of the plain step from `before` to `after`; None if unknown.
 
         A model that can saves passes: steps are extrapolated, and the last one needs no visit.

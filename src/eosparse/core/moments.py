@@ -47,9 +47,11 @@ class Moments:
         mine, theirs = self.mass / mass, other.mass / mass
         gap = other.mean - self.mean
         scatter = mine * self.scatter
-        scatter += theirs * other.scatter
+        # One more matrix is enough: to allocate takes longer than to add.
+        rest = theirs * other.scatter
+        scatter += rest
         part = mine * theirs * gap
-        scatter += part * gap if scatter.ndim == 1 else np.outer(part, gap)
+        scatter += part * gap if scatter.ndim == 1 else np.outer(part, gap, out=rest)
         return Moments(mass, mine * self.mean + theirs * other.mean, scatter)
 
 
@@ -113,7 +115,8 @@ def centred_moments(centred: FloatArray, weights: FloatArray, *, diagonal: bool)
     around = _scatter(centred, share, diagonal=diagonal)
     if has_lost_digits(gap, around if diagonal else np.diag(around)):
         return None
-    return Moments(mass, gap, around - (gap * gap if diagonal else np.outer(gap, gap)))
+    around -= gap * gap if diagonal else np.outer(gap, gap)
+    return Moments(mass, gap, around)
 
 
 def has_lost_digits(gap: FloatArray, squares: FloatArray) -> bool:

@@ -21,6 +21,10 @@ _LINK = 1.0
 FEWEST, LEAST_SHARE = 5, 0.01
 # Rows that are looked at: their links grow with the square of their number.
 _MOST_ROWS = 1500
+# From so many columns on, a tree of rows finds nothing sooner than products of all pairs.
+_MANY_COLUMNS = 32
+# Relative rounding of squared distances from products.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -84,11 +88,25 @@ def find_groups_apart(
     part = len(chosen) / max(len(deviations), 1)
     if mass[chosen].sum() < FEWEST:
         return []
-    bounded = np.clip(deviations[chosen], -1e6, 1e6)
-    pairs = cKDTree(bounded).query_pairs(_LINK * np.sqrt(2 * dimension), output_type="ndarray")
+    pairs = _find_close(np.clip(deviations[chosen], -1e6, 1e6), _LINK * np.sqrt(2 * dimension))
     links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(chosen),) * 2)
     numbers = connected_components(links, directed=False)[1]
     least = max(FEWEST, LEAST_SHARE * n_rows * part)
     sizes = np.bincount(numbers, mass[chosen])
     order = np.argsort(-sizes, kind="stable")
     return [chosen[numbers == number] for number in order if sizes[number] >= least]
+
+
+def _find_close(rows: FloatArray, reach: float) -> IntArray:
+    """Return the pairs of rows that are no farther apart than `reach`."""
+    if rows.shape[1] < _MANY_COLUMNS:
+        return np.asarray(cKDTree(rows).query_pairs(reach, output_type="ndarray"))
+    lengths = np.einsum("ij,ij->i", rows, rows)
+    sums = lengths[:, None] + lengths
+    beyond = sums - 2 * (rows @ rows.T) - reach**2
+    is_close = np.triu(beyond <= 0, 1)
+    is_unclear = np.triu(np.abs(beyond) <= _ROUNDING * sums, 1)
+    for i in np.flatnonzero(is_unclear.any(axis=1)):  # differences are exact
+        others = np.flatnonzero(is_unclear[i])
+        is_close[i, others] = np.linalg.norm(rows[others] - rows[i], axis=1) <= reach
+    return np.argwhere(is_close)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eosparse.core import BoolArray, FloatArray, IntArray, weighted_moments
+from eosparse.core import BoolArray, FloatArray, weighted_moments
 from eosparse.rows import map_columns
 
 # A part with no more than this share of the mass is none.
@@ -111,20 +111,31 @@ def odd_projections(
     seen = mass > 0 if seen is None else seen
     white = whiten_rows(values, mass) if white is None else white
     followed = white @ extreme_directions(white[seen], mass[seen])
-    plain = np.column_stack([white, values])
-    if plain.shape[1] > _MOST_SPLIT:
-        plain = plain[:, _rank_by_moments(plain[seen], mass[seen])[:_MOST_SPLIT]]
+    plain = _choose_plain(white, values, mass, seen)
     explained = split_in_two(plain[seen], mass[seen]).explained
     return np.column_stack([followed, plain[:, np.argsort(-explained, kind="stable")[:_N_AXES]]])
 
 
-def _rank_by_moments(columns: FloatArray, mass: FloatArray) -> IntArray:
-    """Return the numbers of columns, those first that look most like two groups.
+def _choose_plain(
+    white: FloatArray, values: FloatArray, mass: FloatArray, seen: BoolArray
+) -> FloatArray:
+    """Return axes and columns; of many, those along which rows look most like two groups."""
+    n_axes = white.shape[1]
+    if n_axes + values.shape[1] <= _MOST_SPLIT:
+        return np.column_stack([white, values])
+    share = mass[seen] / mass[seen].sum()
+    looks = np.concatenate([_look_split(part[seen], share) for part in (white, values)])
+    first = np.argsort(-looks, kind="stable")[:_MOST_SPLIT]
+    found = [white[:, i] if i < n_axes else values[:, i - n_axes] for i in first]
+    return np.column_stack(found)
+
+
+def _look_split(columns: FloatArray, share: FloatArray) -> FloatArray:
+    """Return how much each column looks like two groups.
 
     With skewness s and kurtosis k, (s²+1)/k is 1 for two points, and no other law has as much; it
     is 1/3 for a Gaussian.
     """
-    share = mass / mass.sum()
 
     def measure(columns: FloatArray) -> FloatArray:
         centred = columns - share @ columns
@@ -134,7 +145,7 @@ def _rank_by_moments(columns: FloatArray, mass: FloatArray) -> IntArray:
         kurtosis = np.maximum(np.einsum("i,ij,ij->j", share, squares, squares) / variance**2, 1.0)
         return np.asarray((skewness**2 + 1) / kurtosis)
 
-    return np.argsort(-np.concatenate(map_columns(measure, columns)), kind="stable")
+    return np.concatenate(map_columns(measure, columns))
 
 
 def whiten_rows(values: FloatArray, mass: FloatArray) -> FloatArray:

@@ -380,6 +380,11 @@ class GaussianModel(TableModel[Normal, Moments]):
         return self.coordinates.off_span(block) / self.off_span_variance
 
     @property
+    def is_crowded(self) -> bool:
+        """Whether a full covariance has more free parameters than there are rows."""
+        return self.covariance == "full" and self.crowding >= 1
+
+    @property
     def off_span_variance(self) -> float:
         """Variance off the span of the rows: rounding without shrinkage, also for a new row."""
         return max(self.amount, RANK_TOLERANCE**2) * self.target
@@ -414,5 +419,6 @@ def _shift_and_scale(moments: Moments, location: FloatArray, scale: FloatArray |
     """Bring moments around θ's location to working coordinates."""
     if scale is None:
         return replace(moments, mean=location + moments.mean)
-    squares = scale * scale if moments.scatter.ndim == 1 else np.outer(scale, scale)
-    return Moments(moments.mass, location + moments.mean / scale, moments.scatter / squares)
+    scatter = moments.scatter / scale
+    scatter /= scale if scatter.ndim == 1 else scale[:, None]
+    return Moments(moments.mass, location + moments.mean / scale, scatter)

@@ -256,7 +256,7 @@ class _Choice:
             found = narrow.find_solution(narrow.first_coupling())[1]
         if found is None:
             return Attempt(model, alpha)
-        members = Members(model, sketch, found.theta, found.cut, 1 - coupling)
+        members = Members(model, sketch, found.theta, found.cut, coupling)
         far = _lies_far(found, seen.values)
         if model.amount > 0.0:
             start = members.weigh(working, sample.mass)
@@ -264,7 +264,7 @@ class _Choice:
         holding = self._hold(narrow.search(), found, far, coupling)
         if holding == coupling:
             return Attempt(model, alpha, begin=members.begin)
-        bold = replace(members, factor=1 - holding)
+        bold = replace(members, coupling=holding)
         return Attempt(model, model.alpha(holding), begin=bold.begin)
 
     def _attempt_crowded(

@@ -30,6 +30,7 @@ from eosparse.core import (
     Foresight,
     IntArray,
     Result,
+    Trail,
     weighted_moments,
     weighted_quantiles,
 )
@@ -219,7 +220,13 @@ class NeighbourModel(TableModel[Neighbours, Unchanged]):
         """Return θ."""
         return statistics.theta
 
-    def foresee(self, before: Neighbours, after: Neighbours, alpha: float) -> Foresight[Neighbours]:  # noqa: ARG002  # signature of the base class
+    def foresee(
+        self,
+        before: Neighbours,  # noqa: ARG002  # signature of the base class
+        after: Neighbours,  # noqa: ARG002
+        alpha: float,  # noqa: ARG002
+        trail: Trail[Neighbours],  # noqa: ARG002
+    ) -> Foresight[Neighbours]:
         """Return that a second pass would change nothing."""
         return Foresight(0.0, None)
 

@@ -23,8 +23,8 @@ _MOST_STRIPS, _STRIP = 8, 64
 _EQUAL_LOG_DET, _EQUAL_DIVERGENCE = 0.02, 0.1
 # A step this many times as long as a plain one no longer follows from it linearly.
 LONGEST_STRAIGHT = 1.5
-# An extrapolated inverse covariance may fall to this part of the former one in any direction.
-_LEAST_PRECISION = 0.1
+# An extrapolated covariance, or inverse, may fall to this part of the former one in any direction.
+_LEAST_PART = 0.1
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Normal:
             return self.covariance
         lower, info = lapack.dpotrf(self.covariance, lower=1, clean=1)
         # Beside the column's own spread, or the scale of the working coordinates.
-        unit = np.maximum(np.sqrt(np.diag(self.covariance)), 1.0)
+        unit = np.sqrt(np.maximum(np.diag(self.covariance), 1.0))
         if info != 0 or _is_singular(lower, unit):
             raise SingularFitError
         factor: FloatArray = lower
@@ -238,10 +238,10 @@ def move_covariance(before: Normal, after: FloatArray, factor: float) -> Move:
     divergence = float(np.trace(seen)) - len(seen) - 2 * float(np.log(np.diag(root)).sum())
     inverse, _ = lapack.dtrtri(root, lower=1)
     precision = factor * (inverse.T @ inverse)
-    precision.flat[:: len(seen) + 1] += 1 - factor - _LEAST_PRECISION
+    precision.flat[:: len(seen) + 1] += 1 - factor - _LEAST_PART
     if lapack.dpotrf(precision, lower=1)[1] != 0:
         return Move(divergence, None)
-    precision.flat[:: len(seen) + 1] += _LEAST_PRECISION
+    precision.flat[:: len(seen) + 1] += _LEAST_PART
     root, _ = lapack.dpotrf(precision, lower=1, clean=1)
     half = _substitute(root, before.factor.T)
     return Move(divergence, half.T @ half)
@@ -250,15 +250,18 @@ def move_covariance(before: Normal, after: FloatArray, factor: float) -> Move:
 def move_straight(before: Normal, after: Normal, factor: float) -> Move:
     """Return the step between two covariances, and the end of a longer one along the covariance.
 
-    It has an end only if that is positive definite whatever the direction: all eigenvalues r of the
-    ratio of the covariances are then above ``1 - 1/factor``, because no term ``r - 1 - log r`` of
-    the divergence can be larger than their sum.
+    It has an end only if that is positive definite. It is if all eigenvalues r of the ratio of the
+    covariances are above ``1 - 1/factor``, and they are where no term ``r - 1 - log r`` of the
+    divergence could be larger than their sum. Otherwise a factor of the matrix tells.
     """
     divergence, least = after.divergence_from(before), 1 - 1 / factor
-    is_regular = least == 0.0 or divergence < least - 1 - float(np.log(least))
-    if factor >= LONGEST_STRAIGHT or not is_regular:
+    if factor >= LONGEST_STRAIGHT:
         return Move(divergence, None)
-    return Move(divergence, before.covariance + factor * (after.covariance - before.covariance))
+    end = before.covariance + factor * (after.covariance - before.covariance)
+    is_regular = least == 0.0 or divergence < least - 1 - float(np.log(least))
+    if not is_regular:
+        is_regular = lapack.dpotrf(end - _LEAST_PART * before.covariance, lower=1)[1] == 0
+    return Move(divergence, end if is_regular else None)
 
 
 def _move_variances(before: FloatArray, after: FloatArray, factor: float) -> Move:
@@ -268,4 +271,4 @@ def _move_variances(before: FloatArray, after: FloatArray, factor: float) -> Mov
     excess = ratios - 1.0
     divergence = float((excess - np.log1p(excess)).sum())
     precision = 1 + factor * (1 / ratios - 1)
-    return Move(divergence, before / precision if (precision > _LEAST_PRECISION).all() else None)
+    return Move(divergence, before / precision if (precision > _LEAST_PART).all() else None)

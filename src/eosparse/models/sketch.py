@@ -71,15 +71,15 @@ class Members:
         The solution in the sketch.
     cut : float
         Squared distance up to which rows belong to it.
-    factor : float
-        From the covariance of these rows to that of a solution.
+    coupling : float
+        c of the solution.
     """
 
     model: GaussianModel
     sketch: Sketch
     theta: Normal
     cut: float
-    factor: float
+    coupling: float
 
     def weigh(self, working: FloatArray, prior: FloatArray | None) -> FloatArray:
         """Return the prior weights of rows that belong, and zeros."""
@@ -97,9 +97,13 @@ class Members:
         return weighted_moments(self.sketch.coordinates(block), weights, diagonal=False)
 
     def begin(self, rows: Table) -> Normal:
-        """Return the fit to the rows that belong."""
+        """Return the fit to the rows that belong, with the covariance of a solution.
+
+        In a crowd it remains a weighted sum over rows, from which the steps are shorter.
+        """
         fit = self.model.solve(rows.fold(self.sum_up))
-        return Normal(fit.location, self.factor * fit.covariance)
+        factor = 1.0 if self.model.is_crowded else 1 - self.coupling
+        return Normal(fit.location, factor * fit.covariance)
 
 
 def choose_sketch(

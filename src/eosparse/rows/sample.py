@@ -153,10 +153,10 @@ def count_copies(table: Table) -> float:
     probes = _mark_gaps(table.take(spread_out(table.n_present, _N_PROBES))[0])
 
     def count(block: FloatArray, prior: FloatArray | None) -> FloatArray:
-        mass, block = np.ones(len(block)) if prior is None else prior, _mark_gaps(block)
-        near = (np.flatnonzero(block[:, 0] == probe[0]) for probe in probes)
+        mass, first = np.ones(len(block)) if prior is None else prior, _mark_gaps(block[:, 0])
+        near = (np.flatnonzero(first == probe[0]) for probe in probes)
         equal = (
-            rows[(block[rows] == probe).all(axis=1)]
+            rows[(_mark_gaps(block[rows]) == probe).all(axis=1)]
             for rows, probe in zip(near, probes, strict=True)
         )
         return np.array([mass[rows].sum() for rows in equal])

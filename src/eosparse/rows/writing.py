@@ -15,17 +15,19 @@ numbers of that size are written so.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, weighted_quantiles
+from eosparse.rows.parallel import map_parallel
 
 # A way of writing is rare in a column up to this share of its rows.
 _RARE = 0.03
 # Columns that are looked at together.
-_BLOCK = 256
+_BLOCK = 128
 # Relative error of a number that is mere rounding, in single precision.
 _ROUNDING = 1e-7
 # Usual numbers for each that is written otherwise, up to the same size, or half of it. Where a
@@ -142,16 +144,17 @@ def find_rare_writing(
 
 def _choose_columns(values: FloatArray, mass: FloatArray, places: tuple[int, ...]) -> list[int]:
     """Return the columns with few decimals, or few numbers below zero; some hundred at a time."""
-    chosen: list[int] = []
-    for i in range(0, len(places), _BLOCK):
-        part = list(places[i : i + _BLOCK])
-        block = np.asarray(values[:, part], dtype=np.float64)
+
+    def choose(part: tuple[int, ...]) -> list[int]:
+        block = np.asarray(values[:, list(part)], dtype=np.float64)
         most = _RARE * (mass @ ~np.isnan(block))
         n_below = mass @ (block < 0)
         has_few = mass @ _has_more_decimals(block, MOST_DECIMALS) <= most
         is_asked = has_few | ((n_below > 0) & (n_below <= most))
-        chosen += [place for place, is_one in zip(part, is_asked, strict=True) if is_one]
-    return chosen
+        return [place for place, is_one in zip(part, is_asked, strict=True) if is_one]
+
+    parts = [places[i : i + _BLOCK] for i in range(0, len(places), _BLOCK)]
+    return list(itertools.chain.from_iterable(map_parallel(choose, parts)))
 
 
 def _list_rare(column: FloatArray, mass: FloatArray, place: int) -> Iterator[_Rare]:
