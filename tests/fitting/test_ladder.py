@@ -482,6 +482,30 @@ def test_the_tail_of_a_skewed_column_is_no_outlier_of_one_gaussian(seed):
     assert np.flatnonzero(detector.is_outlier_).tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize(("n_rows", "holds"), [(300, False), (1500, True)])
+def test_heavy_tails_are_promised_if_enough_rows_tell_how_heavy_they_are(n_rows, holds):
+    promised, flagged = [], 0
+    for seed in range(4):
+        X = np.random.default_rng(seed).standard_t(5, size=(n_rows, 4))
+        X[:5, 1] = [300, -310, 320, 330, -340]
+        detector = EOSDetector().fit(X)
+        promised.append(bool(detector.promise_))
+        assert detector.is_outlier_[:5].all()
+        flagged += int(detector.is_outlier_[5:].sum())
+    assert np.mean(promised) >= 0.75 if holds else not any(promised)
+    assert flagged <= 2
+
+
+def test_a_group_of_errors_is_not_taken_for_a_tail_row_by_row():
+    """Margins and believed rows in turns came to believe all of a tight group."""
+    X = np.random.default_rng(0).standard_t(5, size=(4000, 6))
+    X[:800, 2] = 40 + np.random.default_rng(1).normal(size=800)
+    detector = EOSDetector().fit(X)
+    assert detector.is_outlier_[:800].mean() > 0.9
+    assert detector.is_outlier_[800:].mean() < 0.01
+    assert not detector.promise_
+
+
 def test_groups_that_cannot_be_fitted_are_no_result():
     X = np.column_stack([np.arange(12.0) % 3, np.arange(12.0) % 2])
     X[0, 0] = 1e9

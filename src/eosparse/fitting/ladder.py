@@ -22,7 +22,13 @@ import numpy as np
 
 from eosparse.core import CollapseError, FloatArray, MaskingWarning, Status, warn_caller
 from eosparse.fitting.column_rules import add_rules
-from eosparse.fitting.doubts import doubt_exact_fit, doubt_law, doubt_writing, is_exact_fit
+from eosparse.fitting.doubts import (
+    doubt_exact_fit,
+    doubt_law,
+    doubt_writing,
+    has_bad_bends,
+    is_exact_fit,
+)
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.notices import warn_of_unclear_rows
@@ -235,11 +241,13 @@ class Ladder:
     def _is_doubtful(self, found: Climb) -> bool:
         """Whether many rows would be flagged without a promise, and not because of a group.
 
-        Margins that leave out so many rows are margins of a part of the table.
+        Margins that leave out so many rows are margins of a part of the table, and margins that
+        describe a column badly are margins of nothing.
         """
         check = found.check
         share = check.far / check.total
-        if found.rung == "margins" and share > MOST_BEYOND:
+        is_bad = share > MOST_BEYOND or has_bad_bends(found.fit, check.total)
+        if found.rung == "margins" and is_bad:
             return True
         # Which rows are off an exact relation is no question.
         if share <= LARGE_SHARE or is_exact_fit(found.fit):
@@ -320,8 +328,8 @@ class Ladder:
         groups = self._find_groups(rung, judge, fitted)
         reason = give_reason(rung, prepared, failed)
         promise = doubt_flags(decide(rung, check, groups), check)
-        held = self.sample.values[~judge.is_outlier(fitted)]
-        promise = doubt_law(promise, fit, groups, self.sample, held, self.columns)
+        is_good = ~judge.is_outlier(fitted)
+        promise = doubt_law(promise, fit, groups, self.sample, is_good, self.columns)
         found = Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
         return self._add_surprise(found, fitted)
 

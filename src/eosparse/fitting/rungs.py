@@ -29,6 +29,7 @@ from eosparse.models import (
 from eosparse.rows import (
     ColumnKind,
     Kind,
+    Margins,
     MemoryRows,
     Sample,
     Table,
@@ -43,7 +44,9 @@ from eosparse.rows import (
 # Rows on which kinds, margins and the number of groups are learned.
 _SAMPLE_ROWS = 4000
 # Margins and believed rows are learned in turns: so many settle.
-_TURNS = 3
+_TURNS = 4
+# The misfit of a column grows by so much only if other rows are believed than those of its law.
+_WORSE = 5.0
 # Rows with smaller p-values are not believed when margins are learned.
 _BELIEVED = 0.002
 # The central rows that a first guess of the margins looks at.
@@ -110,9 +113,15 @@ class _Seen:
     judge: Judge
 
     @property
-    def misfit(self) -> float:
+    def margins(self) -> Margins:
         assert self.prepared.view is not None
-        return self.prepared.view.margins.misfit
+        return self.prepared.view.margins
+
+    def is_worse_than(self, other: _Seen) -> bool:
+        """Whether a law that held does so no more, or a column fits much worse."""
+        columns = zip(self.margins.columns, other.margins.columns, strict=True)
+        is_bent_worse = any(after.misfit > before.misfit + _WORSE for after, before in columns)
+        return is_bent_worse or (other.check.passes and not self.check.passes)
 
 
 def check_law(judge: Judge, sample: Sample, fitted: FloatArray) -> TailCheck:
@@ -257,11 +266,15 @@ class Preparation:
         if not self._is_plain or len(self.columns) < _MANY_COLUMNS:
             return self._learn()(values)
         numbers = [column.kind is not Kind.IGNORED for column in self.columns]
-        table = self.sample.values[:, numbers]
+        table = self.sample.values
+        if not all(numbers):
+            table, values = table[:, numbers], values[:, numbers]
         if has_gaps(table):
             table = draw_gaps(guess_law(table, self.sample.mass), table)
         centre, spread = replace(self.sample, values=table).centre_and_spread
-        return np.asarray((values[:, numbers] - centre) / np.where(spread > 0, spread, 1.0))
+        scaled = np.asarray(values - centre)
+        scaled /= np.where(spread > 0, spread, 1.0)
+        return scaled
 
     @staticmethod
     def _show_groups(rows: FloatArray, mass: FloatArray) -> bool:
@@ -281,12 +294,13 @@ class Preparation:
         ends = [end for end in self._follow_turns() if end is not None]
         if not ends:
             return None
-        return min(ends, key=lambda end: (not end.check.passes, end.misfit)).prepared
+        return min(ends, key=lambda end: (not end.check.passes, end.margins.misfit)).prepared
 
     def _follow_turns(self) -> Iterator[_Seen | None]:
-        yield self._take_turns(self._learn(bends=True, left_out=_LEFT_OUT))
-        if self._plain is not None:
-            yield self._take_turns(self._learn(self._plain.believed, bends=True))
+        central = self._learn(bends=True, left_out=_LEFT_OUT)
+        for start in (self._fit_sample(Prepared(GaussianModel(), central)), self._plain):
+            if start is not None:
+                yield self._take_turns(start.believed)
 
     @cached_property
     def _plain(self) -> _Seen | None:
@@ -295,14 +309,19 @@ class Preparation:
             return None
         return self._fit_sample(Prepared(GaussianModel(), self._learn()))
 
-    def _take_turns(self, view: TableView) -> _Seen | None:
-        seen = None
+    def _take_turns(self, believed: BoolArray) -> _Seen | None:
+        """Learn margins from believed rows and believed rows from margins, while that does good.
+
+        Rows of a group of outliers may be believed one after the other until all are, as a tail.
+        """
+        seen: _Seen | None = None
         for _ in range(_TURNS):
-            seen = self._fit_sample(Prepared(GaussianModel(), view))
-            if seen is None:
-                return None
-            view = self._learn(seen.believed, bends=True)
-        return self._fit_sample(Prepared(GaussianModel(), view))
+            view = self._learn(believed, bends=True)
+            after = self._fit_sample(Prepared(GaussianModel(), view))
+            if after is None or (seen is not None and after.is_worse_than(seen)):
+                return seen
+            seen, believed = after, after.believed
+        return seen
 
     def _fit_sample(self, prepared: Prepared, size: int = _SAMPLE_ROWS) -> _Seen | None:
         """Fit the sample or a part of it, quietly; None if that collapses."""

@@ -62,7 +62,7 @@ from eosparse.rows import (
     Margins,
     RareWriting,
     TableView,
-    margins,
+    families,
 )
 from eosparse.rows.frame_cells import Cells as CellType
 from eosparse.rows.sealed_file import SealError, from_npy, read_sealed, to_npy, write_sealed
@@ -81,7 +81,7 @@ SAVED_CLASSES: tuple[type, ...] = (
     *(ClusterModel, SubspaceModel, Plane, LinearModel, Line, NoPull, FittedGamma),
     *(MixtureModel, Mixture, MixtureLaw),
     *(NeighbourModel, Neighbours, Metric, UpperNormal),
-    *(TableView, Margins, Margin, margins.Line, margins.Power, margins.Tails),
+    *(TableView, Margins, Margin, families.Line, families.Power, families.Student),
     *(LevelEffects, ColumnRanges, RareWriting, Surprise),
     *(FrameReader, ColumnKind, Combinations, Combination, Promise, Group),
     *(Status, Kind, CellType),
@@ -90,7 +90,7 @@ SAVED_CLASSES: tuple[type, ...] = (
 
 def _name_class(cls: type) -> str:
     """Return the name of a class in a file: two are called Line."""
-    return "MarginLine" if cls is margins.Line else cls.__name__
+    return "MarginLine" if cls is families.Line else cls.__name__
 
 
 _CLASSES = {_name_class(cls): cls for cls in SAVED_CLASSES}
