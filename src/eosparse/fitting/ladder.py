@@ -242,12 +242,14 @@ class Ladder:
         """Whether many rows would be flagged without a promise, and not because of a group.
 
         Margins that leave out so many rows are margins of a part of the table, and margins that
-        describe a column badly are margins of nothing.
+        describe a column badly are margins of nothing. Bent columns whose flags lie just beyond the
+        other rows may have been bent too little.
         """
         check = found.check
         share = check.far / check.total
         is_bad = share > MOST_BEYOND or has_bad_bends(found.fit, check.total)
-        if found.rung == "margins" and is_bad:
+        is_close = share > LARGE_SHARE and 2 * check.near > check.flagged
+        if found.rung == "margins" and (is_bad or (is_close and not found.promise)):
             return True
         # Which rows are off an exact relation is no question.
         if share <= LARGE_SHARE or is_exact_fit(found.fit):
