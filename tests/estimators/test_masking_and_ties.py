@@ -187,7 +187,7 @@ class TestGroups:
         twice = find_group(np.repeat(rows, 2, axis=0), np.ones(1200), evidence=0.5)
         np.testing.assert_array_equal(twice[::2], group)
 
-    @pytest.mark.parametrize("seed", range(15, 19))
+    @pytest.mark.parametrize("seed", [1, 15, 16, 17, 18])
     def test_scattered_outliers_on_one_side_are_no_skewed_columns(self, seed):
         rng = np.random.default_rng(seed)
         r = rng.uniform(-0.9, 0.9)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from eosparse import CollapseError, DegenerateDataWarning, EOSDetector
 from eosparse.fitting.ladder import RUNGS, find_rungs
-from eosparse.fitting.reasons import doubt_bends, doubt_flags, has_known_tail
+from eosparse.fitting.reasons import doubt_bends, doubt_flags, flags_many_near, has_known_tail
 from eosparse.inference import Promise, TailCheck
 
 pytestmark = pytest.mark.filterwarnings("ignore::eosparse.MaskingWarning")
@@ -504,6 +504,20 @@ def test_a_group_of_errors_is_not_taken_for_a_tail_row_by_row():
     assert detector.is_outlier_[:800].mean() > 0.9
     assert detector.is_outlier_[800:].mean() < 0.01
     assert not detector.promise_
+
+
+def test_many_flags_just_beyond_the_others_are_no_errors():
+    """Errors lie far beyond, and few rows are always near."""
+    body = np.linspace(0.001, 1, 900)
+
+    def check(share, p_value):
+        flagged = np.full(round(share * 900), p_value)
+        p_values = np.concatenate([body, flagged])
+        return TailCheck.of(p_values, np.ones(len(p_values)), flagged_at=1e-4)
+
+    assert flags_many_near(check(0.1, 1e-6))
+    assert not flags_many_near(check(0.1, 1e-12))
+    assert not flags_many_near(check(0.02, 1e-6))
 
 
 def test_groups_that_cannot_be_fitted_are_no_result():

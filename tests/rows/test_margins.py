@@ -45,6 +45,16 @@ def test_a_fitted_margin_inverts_itself_and_rises(law):
     np.testing.assert_allclose(margin.invert(margin(x)), x, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("law", LAWS)
+def test_the_misfit_of_a_margin_is_that_of_any_rows(law):
+    x = LAWS[law](np.random.default_rng(0), 2000)
+    margin = fit_one(x)
+    gaps, doubled = np.append(x, [np.nan] * 5), np.append(x, 3 * np.median(x) + 2 * x[:400])
+    assert margin.measure_misfit(x, np.ones(2000)) == pytest.approx(margin.misfit, rel=1e-6)
+    assert margin.measure_misfit(gaps, np.ones(2005)) == pytest.approx(margin.misfit, rel=1e-6)
+    assert margin.measure_misfit(doubled, np.ones(2400)) > 2 + margin.misfit
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(sorted(LAWS)),

@@ -42,6 +42,7 @@ from eosparse.fitting.reasons import (
     doubt_bends,
     doubt_flags,
     flags_groups,
+    flags_many_near,
     flags_tail,
     give_reason,
     has_known_tail,
@@ -248,8 +249,8 @@ class Ladder:
         check = found.check
         share = check.far / check.total
         is_bad = share > MOST_BEYOND or has_bad_bends(found.fit, check.total)
-        is_close = share > LARGE_SHARE and 2 * check.near > check.flagged
-        if found.rung == "margins" and (is_bad or (is_close and not found.promise)):
+        is_close = not found.promise and flags_many_near(check)
+        if found.rung == "margins" and (is_bad or is_close):
             return True
         # Which rows are off an exact relation is no question.
         if share <= LARGE_SHARE or is_exact_fit(found.fit):

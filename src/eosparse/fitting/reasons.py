@@ -85,6 +85,11 @@ def flags_tail(check: TailCheck, groups: tuple[Group, ...]) -> bool:
     return check.near > min(_TAIL * check.flagged, LARGE_SHARE * check.total)
 
 
+def flags_many_near(check: TailCheck) -> bool:
+    """Whether many rows are flagged, most of which lie just beyond the others."""
+    return check.far > LARGE_SHARE * check.total and 2 * check.near > check.flagged
+
+
 def flags_groups(check: TailCheck, groups: tuple[Group, ...]) -> bool:
     """Whether most rows that are flagged are in groups."""
     return _count_in_groups(check, groups) >= _MOST * check.flagged
