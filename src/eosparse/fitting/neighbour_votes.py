@@ -23,6 +23,8 @@ from eosparse.inference import compute_mean_auc
 
 # Rows that others look for their neighbours in: more would cost more than the learner.
 _MOST_ROWS = 5000
+# In tables of at most this many rows, all distances at once take less time than a tree to search.
+_FEW_ROWS = 2000
 # Votes of no row at all, shared by the classes as they are frequent: ten votes of one class do not
 # exclude the others.
 _PSEUDO_VOTES = 2.0
@@ -91,11 +93,26 @@ def find_neighbours(X: Any, folds: IntArray, n_neighbors: int) -> Neighbours | N
     rows, nearest = [], []
     for train, held_out in split_by_fold(folds):
         asked = _take_some(train)
-        search = NearestNeighbors(n_neighbors=min(n_neighbors, len(asked))).fit(values[asked])
+        search = _compare_all if len(values) <= _FEW_ROWS else _search_tree
         rows.append(held_out)
-        nearest.append(asked[search.kneighbors(values[held_out], return_distance=False)])
+        nearest.append(
+            asked[search(values[held_out], values[asked], min(n_neighbors, len(asked)))]
+        )
     width = min(part.shape[1] for part in nearest)
     return Neighbours(np.concatenate(rows), np.vstack([part[:, :width] for part in nearest]))
+
+
+def _compare_all(values: FloatArray, others: FloatArray, count: int) -> IntArray:
+    """Return the nearest other rows, in any order, from all distances."""
+    # The square of the row itself is the same for all others, so it may be left out.
+    distances = (others**2).sum(axis=1) - 2 * (values @ others.T)
+    return np.asarray(np.argpartition(distances, count - 1, axis=1)[:, :count])
+
+
+def _search_tree(values: FloatArray, others: FloatArray, count: int) -> IntArray:
+    """Do the same in large tables."""
+    search = NearestNeighbors(n_neighbors=count).fit(others)
+    return np.asarray(search.kneighbors(values, return_distance=False))
 
 
 def _take_some(rows: IntArray) -> IntArray:
