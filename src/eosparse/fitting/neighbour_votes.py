@@ -95,9 +95,7 @@ def find_neighbours(X: Any, folds: IntArray, n_neighbors: int) -> Neighbours | N
         asked = _take_some(train)
         search = _compare_all if len(values) <= _FEW_ROWS else _search_tree
         rows.append(held_out)
-        nearest.append(
-            asked[search(values[held_out], values[asked], min(n_neighbors, len(asked)))]
-        )
+        nearest.append(asked[search(values[held_out], values[asked], min(n_neighbors, len(asked)))])
     width = min(part.shape[1] for part in nearest)
     return Neighbours(np.concatenate(rows), np.vstack([part[:, :width] for part in nearest]))
 
