@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 from eosparse.fitting import neighbour_votes
-from eosparse.fitting.neighbour_votes import find_neighbours
+from eosparse.fitting.neighbour_votes import _measure_rows, find_neighbours
 
 
 def sort_by_row(found):
@@ -31,3 +32,9 @@ def test_neighbours_are_of_other_folds():
 def test_as_many_neighbours_as_there_are_rows():
     found = find_neighbours(np.arange(6.0)[:, None], np.arange(6) % 2, 10)
     assert found.nearest.shape == (6, 3)
+
+
+def test_columns_are_standardised_as_by_scikit_learn():
+    X = np.random.default_rng(2).normal(5.0, [1.0, 1e-3, 1e6], size=(50, 3))
+    X[:, 1] = 7.3  # constant
+    np.testing.assert_allclose(_measure_rows(X), StandardScaler().fit_transform(X), atol=1e-9)

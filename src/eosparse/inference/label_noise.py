@@ -301,7 +301,10 @@ def _estimate_noise_of_counts(counts: FloatArray) -> FloatArray:
     n_classes = len(counts)
     rate = 1.0 - float(np.trace(counts) / counts.sum())
     pseudo = _PSEUDO_ROWS + _PSEUDO_ROWS_PER_CLASS * (n_classes - 2)
-    filled = counts + pseudo * _make_even_noise(rate, n_classes)
+    other = rate / (n_classes - 1)
+    filled = counts + pseudo * other
+    # The diagonal; this function is called once per round, so that every call of NumPy counts.
+    filled.ravel()[:: n_classes + 1] += pseudo * (1 - rate - other)
     matrix: FloatArray = filled / filled.sum(axis=1, keepdims=True)
     return matrix
 
