@@ -23,6 +23,8 @@ from eosparse.inference import compute_mean_auc
 
 # Rows that others look for their neighbours in: more would cost more than the learner.
 _MOST_ROWS = 5000
+# In tables of at most this many rows, all distances at once take less time than a tree to search.
+_FEW_ROWS = 2000
 # Votes of no row at all, shared by the classes as they are frequent: ten votes of one class do not
 # exclude the others.
 _PSEUDO_VOTES = 2.0
@@ -82,20 +84,49 @@ def find_neighbours(X: Any, folds: IntArray, n_neighbors: int) -> Neighbours | N
     >>> find_neighbours(X, np.array([0, 1, 0, 1]), 1).nearest.ravel().tolist()
     [1, 3, 0, 2]
     """
-    if n_neighbors == 0 or issparse(X):
-        return None
-    try:
-        values = make_pipeline(*list_measuring_steps(X)).fit_transform(X)
-    except (TypeError, ValueError):
+    values = None if n_neighbors == 0 or issparse(X) else _measure_rows(X)
+    if values is None:
         return None
     rows, nearest = [], []
     for train, held_out in split_by_fold(folds):
         asked = _take_some(train)
-        search = NearestNeighbors(n_neighbors=min(n_neighbors, len(asked))).fit(values[asked])
+        search = _compare_all if len(values) <= _FEW_ROWS else _search_tree
         rows.append(held_out)
-        nearest.append(asked[search.kneighbors(values[held_out], return_distance=False)])
+        nearest.append(asked[search(values[held_out], values[asked], min(n_neighbors, len(asked)))])
     width = min(part.shape[1] for part in nearest)
     return Neighbours(np.concatenate(rows), np.vstack([part[:, :width] for part in nearest]))
+
+
+def _measure_rows(X: Any) -> FloatArray | None:
+    """Return standardised columns; None if X has more than numbers and categories."""
+    if isinstance(X, np.ndarray) and X.dtype == np.float64 and np.isfinite(X).all():
+        return _standardise(X)
+    try:
+        return np.asarray(make_pipeline(*list_measuring_steps(X)).fit_transform(X))
+    except (TypeError, ValueError):
+        return None
+
+
+def _standardise(X: FloatArray) -> FloatArray:
+    """Do as `StandardScaler` does, without its checks: they take longer on a small table."""
+    centred = X - X.mean(axis=0)
+    spread = centred.std(axis=0)
+    # A constant column has no unit, and rounding is no spread.
+    is_constant = spread <= 10 * np.finfo(np.float64).eps * np.abs(X).max(axis=0)
+    return np.asarray(centred / np.where(is_constant, 1.0, spread))
+
+
+def _compare_all(values: FloatArray, others: FloatArray, count: int) -> IntArray:
+    """Return the nearest other rows, in any order, from all distances."""
+    # The square of the row itself is the same for all others, so it may be left out.
+    distances = (others**2).sum(axis=1) - 2 * (values @ others.T)
+    return np.asarray(np.argpartition(distances, count - 1, axis=1)[:, :count])
+
+
+def _search_tree(values: FloatArray, others: FloatArray, count: int) -> IntArray:
+    """Do the same in large tables."""
+    search = NearestNeighbors(n_neighbors=count).fit(others)
+    return np.asarray(search.kneighbors(values, return_distance=False))
 
 
 def _take_some(rows: IntArray) -> IntArray:

@@ -251,34 +251,38 @@ def explain_labels(
 def _fit_explanation(logs: FloatArray, classes: IntArray, matrix: FloatArray) -> LabelExplanation:
     """Alternate between the class of each row, and the sharpness and noise that suit these.
 
-    The sharpness is found by Newton's steps.
+    The sharpness is found by Newton's steps. Classes come first in all arrays: sums over a few
+    classes take a fraction of the time when the rows of each lie side by side.
     """
-    logs, given = logs - logs.max(axis=1, keepdims=True), np.eye(logs.shape[1])[classes]
-    place = _find_first_sharpness(logs, given, matrix)
+    logs = np.ascontiguousarray((logs - logs.max(axis=1, keepdims=True)).T)
+    squares, given = logs**2, np.eye(len(logs))[classes]
+    place = _find_first_sharpness(logs, classes, matrix)
     for _ in range(_MOST_ROUNDS):
         sharpness = float(np.exp(place))
         clean = _sharpen(logs, sharpness)
-        joint = clean * (given @ matrix.T)
-        likelihoods = np.maximum(joint.sum(axis=1), _TINY)
-        shares = joint / likelihoods[:, None]
-        means = (clean * logs).sum(axis=1)
-        slope = float((shares * logs).sum() - means.sum())
-        curvature = float((clean * logs**2).sum() - means @ means)
-        step = slope / max(sharpness * curvature, _TINY)
-        before, matrix = matrix, _estimate_noise_of_shares(shares, given)
-        last, place = place, float(np.clip(place + np.clip(step, -1.0, 1.0), *_SHARPNESS_RANGE))
+        joint = clean * matrix.take(classes, axis=1)
+        likelihoods = np.maximum(joint.sum(axis=0), _TINY)
+        shares = joint / likelihoods
+        means = (clean * logs).sum(axis=0)
+        slope = float(np.vdot(shares, logs)) - float(means.sum())
+        curvature = float(np.vdot(clean, squares)) - float(means @ means)
+        step = min(max(slope / max(sharpness * curvature, _TINY), -1.0), 1.0)
+        before, matrix = matrix, _estimate_noise_of_counts(shares @ given)
+        last, place = place, min(max(place + step, _SHARPNESS_RANGE[0]), _SHARPNESS_RANGE[1])
         if max(float(np.abs(matrix - before).max()), abs(place - last)) < _SETTLED:
             break
-    chances: FloatArray = np.clip(1.0 - (shares * given).sum(axis=1), 0.0, 1.0)
+    own = shares[classes, np.arange(len(classes))]
+    chances: FloatArray = np.clip(1.0 - own, 0.0, 1.0)
     return LabelExplanation(sharpness, matrix, chances, -float(np.log(likelihoods).sum()))
 
 
-def _find_first_sharpness(logs: FloatArray, given: FloatArray, matrix: FloatArray) -> float:
+def _find_first_sharpness(logs: FloatArray, classes: IntArray, matrix: FloatArray) -> float:
     """Return the logarithm of the sharpness that suits the first noise."""
+    noise = matrix.take(classes, axis=1)
 
     def misfit(place: float) -> float:
-        joint = _sharpen(logs, float(np.exp(place))) * (given @ matrix.T)
-        return -float(np.log(np.maximum(joint.sum(axis=1), _TINY)).sum())
+        joint = _sharpen(logs, float(np.exp(place))) * noise
+        return -float(np.log(np.maximum(joint.sum(axis=0), _TINY)).sum())
 
     found = minimize_scalar(
         misfit, bounds=_SHARPNESS_RANGE, method="bounded", options={"xatol": _FIRST_PRECISION}
@@ -289,16 +293,18 @@ def _find_first_sharpness(logs: FloatArray, given: FloatArray, matrix: FloatArra
 def _sharpen(logs: FloatArray, sharpness: float) -> FloatArray:
     """Return probabilities to a power; the largest logarithm of each row is zero."""
     powers = np.exp(sharpness * logs)
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=0))
 
 
-def _estimate_noise_of_shares(shares: FloatArray, given: FloatArray) -> FloatArray:
-    """Return the noise matrix from the share of each class in each row, and its label as 0/1."""
-    n_classes = shares.shape[1]
-    counts = shares.T @ given
-    rate = 1.0 - float(np.trace(counts)) / len(shares)
+def _estimate_noise_of_counts(counts: FloatArray) -> FloatArray:
+    """Return the noise matrix from the number of rows of each class that have each label."""
+    n_classes = len(counts)
+    rate = 1.0 - float(np.trace(counts) / counts.sum())
     pseudo = _PSEUDO_ROWS + _PSEUDO_ROWS_PER_CLASS * (n_classes - 2)
-    filled = counts + pseudo * _make_even_noise(rate, n_classes)
+    other = rate / (n_classes - 1)
+    filled = counts + pseudo * other
+    # The diagonal; this function is called once per round, so that every call of NumPy counts.
+    filled.ravel()[:: n_classes + 1] += pseudo * (1 - rate - other)
     matrix: FloatArray = filled / filled.sum(axis=1, keepdims=True)
     return matrix
 
