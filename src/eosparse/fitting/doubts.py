@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,19 +31,19 @@ def doubt_law(
     groups: tuple[Group, ...],
     sample: Sample,
     is_good: BoolArray,
+    misfits: Mapping[str, float],
     columns: tuple[ColumnKind, ...],
 ) -> Promise:
     """Return no promise, and why, if the law rests on too little.
 
-    Given is also which rows of the sample are not flagged.
+    Given are also which rows of the sample are not flagged, and how badly columns are bent.
     """
     view = fit.coordinates if isinstance(fit.coordinates, TableView) else None
-    held, mass = sample.values[is_good], sample.mass[is_good]
     doubts = (
         _doubt_tails(view, sample, columns),
-        _doubt_bends(view, held, mass, columns),
+        _doubt_bends(misfits, float(sample.mass[is_good].sum())),
         _doubt_groups(view, groups, sample),
-        _doubt_counts(held, columns),
+        _doubt_counts(sample.values[is_good], columns),
     )
     promise = doubt_exact_fit(promise, fit)
     why = next((doubt for doubt in doubts if doubt is not None), None)
@@ -70,33 +71,38 @@ def is_exact_fit(fit: Fit[Any]) -> bool:
     return bool(getattr(fit.model, "is_exact_fit", False))
 
 
-def has_bad_bends(fit: Fit[Any], n_rows: float) -> bool:
-    """Whether a bent column is described so badly that a group may have been taken for its tail."""
+def measure_bends(
+    fit: Fit[Any], sample: Sample, is_good: BoolArray, columns: tuple[ColumnKind, ...]
+) -> dict[str, float]:
+    """Return how far each bent column is from the law that it is bent to, by its name.
+
+    Rows that were not believed when a column was bent may belong to the table all the same.
+    """
     view = fit.coordinates
     if not isinstance(view, TableView):
-        return False
-    bent = (margin for margin in view.margins.columns if not margin.is_line)
-    return any(margin.misfit > max(_LEAST_BAD, _BAD_PER_ROW * n_rows) for margin in bent)
-
-
-def _doubt_bends(
-    view: TableView | None, held: FloatArray, mass: FloatArray, columns: tuple[ColumnKind, ...]
-) -> str | None:
-    """Say so if bent columns are not normal: by more than chance, and than close families are.
-
-    Scattered outliers on one side bend every column a little too far, so that all count together;
-    and rows that were not believed when a column was bent may belong to the table all the same.
-    """
-    bends = () if view is None else zip(view.places.tolist(), view.margins.columns, strict=True)
-    misfits = {
+        return {}
+    held, mass = sample.values[is_good], sample.mass[is_good]
+    return {
         columns[place].name: margin.measure_misfit(held[:, place], mass)
-        for place, margin in bends
+        for place, margin in zip(view.places.tolist(), view.margins.columns, strict=True)
         if not margin.is_line
     }
+
+
+def has_bad_bends(misfits: Mapping[str, float], n_rows: float) -> bool:
+    """Whether a bent column is described so badly that a group may have been taken for its tail."""
+    return max(misfits.values(), default=0.0) > max(_LEAST_BAD, _BAD_PER_ROW * n_rows)
+
+
+def _doubt_bends(misfits: Mapping[str, float], n_rows: float) -> str | None:
+    """Say so if bent columns are not normal: by more than chance, and than close families are.
+
+    Scattered outliers on one side bend every column a little too far, so that all count together.
+    """
     if not misfits:
         return None
     chance = _MEAN_MISFIT + _SPREAD_OF_MISFIT / np.sqrt(len(misfits))
-    if np.mean(list(misfits.values())) <= chance + _MISFIT_PER_ROW * float(mass.sum()):
+    if np.mean(list(misfits.values())) <= chance + _MISFIT_PER_ROW * n_rows:
         return None
     worst = max(misfits, key=misfits.__getitem__)
     return f"the law that {worst!r} is bent to describes it badly"

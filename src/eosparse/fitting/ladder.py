@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,7 @@ from eosparse.fitting.doubts import (
     doubt_writing,
     has_bad_bends,
     is_exact_fit,
+    measure_bends,
 )
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
@@ -120,6 +121,8 @@ class Climb:
         How well the rows follow the law.
     groups : tuple of Group
         Groups of rows that sit apart.
+    misfits : dict
+        How far each bent column is from the law that it is bent to, among rows that belong.
     """
 
     fit: Fit[Any]
@@ -131,6 +134,7 @@ class Climb:
     columns: tuple[ColumnKind, ...]
     check: TailCheck
     groups: tuple[Group, ...] = ()
+    misfits: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -248,8 +252,8 @@ class Ladder:
         """
         check = found.check
         share = check.far / check.total
-        is_bad = share > MOST_BEYOND or has_bad_bends(found.fit, check.total)
-        is_close = not found.promise and flags_many_near(check)
+        is_bad = share > MOST_BEYOND or has_bad_bends(found.misfits, check.total)
+        is_close = flags_many_near(check) and not check.convinces
         if found.rung == "margins" and (is_bad or is_close):
             return True
         # Which rows are off an exact relation is no question.
@@ -332,9 +336,10 @@ class Ladder:
         reason = give_reason(rung, prepared, failed)
         promise = doubt_flags(decide(rung, check, groups), check)
         is_good = ~judge.is_outlier(fitted)
-        promise = doubt_law(promise, fit, groups, self.sample, is_good, self.columns)
-        found = Climb(fit, judge, distances, rung, reason, promise, self.columns, check, groups)
-        return self._add_surprise(found, fitted)
+        misfits = measure_bends(fit, self.sample, is_good, self.columns)
+        promise = doubt_law(promise, fit, groups, self.sample, is_good, misfits, self.columns)
+        said = (rung, reason, promise, self.columns, check, groups, misfits)
+        return self._add_surprise(Climb(fit, judge, distances, *said), fitted)
 
     def _add_surprise(self, found: Climb, fitted: FloatArray) -> Climb:
         """Return a fit that also judges how numbers are written, given distances without that.
