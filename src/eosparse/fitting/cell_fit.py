@@ -122,6 +122,13 @@ class Compared:
         """Chance that a cell that belongs lies as far out; NaN for gaps."""
         return np.asarray(2 * ndtr(-np.abs(self.cells.residuals / self.deviations)))
 
+    @property
+    def is_wrong_row(self) -> BoolArray:
+        """Rows of which more than half of the cells are set aside."""
+        there = ~np.isnan(self.z)
+        n_aside = (there & ~self.cells.kept).sum(axis=1)
+        return np.asarray(2 * n_aside > np.maximum(there.sum(axis=1), 1))
+
 
 @dataclass(frozen=True)
 class CellFit:

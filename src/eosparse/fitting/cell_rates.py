@@ -26,7 +26,8 @@ _SAFETY = 3.0
 # With more wrong cells than this share, rows have several, and good ones are blamed more often.
 _MANY = 0.03
 # A column with more wrong cells than this share may hold several groups. With more than that, or if
-# it stands alone by such a factor among the columns, no cell of it is called wrong.
+# it stands alone by such a factor among the columns, no cell of it is called wrong. Rows that are
+# wrong as a whole say nothing about a column, unless they are that many themselves.
 _MANY_OF_COLUMN, _MOST_OF_COLUMN, _ALONE = 0.1, 0.25, 3.0
 # Of the wrong cells, so many just beyond the others are a tail; fewer are chance.
 _TAIL, _FEW_NEAR = 0.4, 5
@@ -51,11 +52,15 @@ class CellCut:
 
 @dataclass(frozen=True)
 class _Flags:
-    """Counts of flagged cells, which add up: rivals by chance, flags by column, and the check."""
+    """Counts of flagged cells, which add up: rivals by chance, flags by column, and the check.
+
+    Flags by column and the mass are those of rows that are not wrong as a whole.
+    """
 
     rivals: FloatArray
     columns: FloatArray
     mass: float
+    wrong_rows: float
     check: TailCheck
 
     def __add__(self, other: _Flags) -> _Flags:
@@ -63,6 +68,7 @@ class _Flags:
             self.rivals + other.rivals,
             self.columns + other.columns,
             self.mass + other.mass,
+            self.wrong_rows + other.wrong_rows,
             self.check + other.check,
         )
 
@@ -98,6 +104,8 @@ def _find_flags(
 
 def _find_groups(flags: _Flags) -> BoolArray:
     """Return the columns of which so many cells lie apart that they are a group, not wrong."""
+    if flags.wrong_rows > _MOST_OF_COLUMN * (flags.wrong_rows + flags.mass):
+        return np.ones(len(flags.columns), dtype=np.bool_)
     shares = flags.columns / flags.mass
     alone = (shares > _MANY_OF_COLUMN) & (shares > _ALONE * np.median(shares))
     return np.asarray(alone | (shares > _MOST_OF_COLUMN))
@@ -118,7 +126,9 @@ def _count_flags(fit: CellFit, table: Table, level: float, groups: BoolArray) ->
         rows, _ = np.nonzero(flagged)
         rivals = _bin(fit.find_rivals(compared)[flagged], mass[rows])
         check = check_p_values(p_values, mass, level)
-        return _Flags(rivals, mass @ flagged, float(mass.sum()), check)
+        partly = np.where(compared.is_wrong_row, 0.0, mass)
+        n_partly = float(partly.sum())
+        return _Flags(rivals, partly @ flagged, n_partly, float(mass.sum()) - n_partly, check)
 
     return table.fold(count)
 
