@@ -26,9 +26,11 @@ _SAFETY = 3.0
 # With more wrong cells than this share, rows have several, and good ones are blamed more often.
 _MANY = 0.03
 # A column with more wrong cells than this share may hold several groups. With more than that, or if
-# it stands alone by such a factor among the columns, no cell of it is called wrong. Rows that are
-# wrong as a whole say nothing about a column, unless they are that many themselves.
+# it stands alone by such a factor among the columns, no cell of it is called wrong.
 _MANY_OF_COLUMN, _MOST_OF_COLUMN, _ALONE = 0.1, 0.25, 3.0
+# Rows that are wrong as a whole say nothing about a column. With more than this share they may be
+# a group of rows, such as the large cities of a country, and count.
+_MANY_ROWS = 0.15
 # Of the wrong cells, so many just beyond the others are a tail; fewer are chance.
 _TAIL, _FEW_NEAR = 0.4, 5
 
@@ -54,21 +56,27 @@ class CellCut:
 class _Flags:
     """Counts of flagged cells, which add up: rivals by chance, flags by column, and the check.
 
-    Flags by column and the mass are those of rows that are not wrong as a whole.
+    Flags by column, and the mass of the rows, of rows that are wrong as a whole and of the others.
     """
 
     rivals: FloatArray
-    columns: FloatArray
-    mass: float
-    wrong_rows: float
+    columns: FloatArray  # of shape (2, n_columns)
+    mass: FloatArray  # of shape (2,)
     check: TailCheck
+
+    @property
+    def shares(self) -> FloatArray:
+        """Share of each column that is flagged, as far as it tells of the column."""
+        wrong_rows, rows = self.mass
+        if wrong_rows > _MANY_ROWS * (wrong_rows + rows):
+            return np.asarray(self.columns.sum(axis=0) / (wrong_rows + rows))
+        return np.asarray(self.columns[1] / rows)
 
     def __add__(self, other: _Flags) -> _Flags:
         return _Flags(
             self.rivals + other.rivals,
             self.columns + other.columns,
             self.mass + other.mass,
-            self.wrong_rows + other.wrong_rows,
             self.check + other.check,
         )
 
@@ -104,9 +112,7 @@ def _find_flags(
 
 def _find_groups(flags: _Flags) -> BoolArray:
     """Return the columns of which so many cells lie apart that they are a group, not wrong."""
-    if flags.wrong_rows > _MOST_OF_COLUMN * (flags.wrong_rows + flags.mass):
-        return np.ones(len(flags.columns), dtype=np.bool_)
-    shares = flags.columns / flags.mass
+    shares = flags.shares
     alone = (shares > _MANY_OF_COLUMN) & (shares > _ALONE * np.median(shares))
     return np.asarray(alone | (shares > _MOST_OF_COLUMN))
 
@@ -126,9 +132,8 @@ def _count_flags(fit: CellFit, table: Table, level: float, groups: BoolArray) ->
         rows, _ = np.nonzero(flagged)
         rivals = _bin(fit.find_rivals(compared)[flagged], mass[rows])
         check = check_p_values(p_values, mass, level)
-        partly = np.where(compared.is_wrong_row, 0.0, mass)
-        n_partly = float(partly.sum())
-        return _Flags(rivals, partly @ flagged, n_partly, float(mass.sum()) - n_partly, check)
+        masses = np.where(compared.is_wrong_row, [mass, 0.0 * mass], [0.0 * mass, mass])
+        return _Flags(rivals, masses @ flagged, masses.sum(axis=1), check)
 
     return table.fold(count)
 
@@ -139,9 +144,8 @@ def find_row_cut(fit: CellFit, table: Table, fdr: float) -> float:
 
 
 def _decide(flags: _Flags, names: list[str]) -> Promise:
-    check, worst = flags.check, int(flags.columns.argmax())
-    if flags.columns[worst] > _MANY_OF_COLUMN * flags.mass:
-        share = flags.columns[worst] / flags.mass
+    check, worst = flags.check, int(flags.shares.argmax())
+    if (share := flags.shares[worst]) > _MANY_OF_COLUMN:
         return Promise(False, f"{share:.0%} of {names[worst]!r} lie apart, and may be a group")
     if check.flagged > _MANY * check.total:
         return Promise(
