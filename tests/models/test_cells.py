@@ -126,26 +126,3 @@ def test_the_start_with_the_lower_objective_is_taken():
         for one in (attempt, alone)
     )
     assert found <= other + 1e-6
-
-
-def _weigh(X, theta):
-    sample = take_sample(MemoryRows(X), len(X))
-    return CellModel().complete(sample).weigh_cuts(sample, theta)
-
-
-def test_cuts_keep_all_good_cells_and_near_ones_by_the_squared_chance_that_they_are_good():
-    rng, size = np.random.default_rng(5), 5
-    theta = Normal(np.zeros(size), np.eye(size))
-    X = rng.normal(size=(4000, size))
-    ((chance, share),) = _weigh(X, theta)
-    assert chance < 1e-6
-    assert share == 1.0
-    # As many wrong cells as good ones between p-values of .0025 and .01: each is good with chance
-    # a half, and a quarter of it is kept, by the cuts at .0025 and beyond.
-    n_wrong = round(0.0075 * X.size)
-    X[rng.choice(len(X), n_wrong, replace=False), 0] = 2.8
-    cuts = dict(_weigh(X, theta))
-    assert sum(cuts.values()) == pytest.approx(1.0, abs=0.03)
-    assert sum(share for chance, share in cuts.items() if chance < 0.005) == pytest.approx(
-        0.25, abs=0.07
-    )
