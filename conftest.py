@@ -2,7 +2,17 @@
 
 import sys
 
+import hypothesis
 import pytest
+
+# No test is timed, and all runs try the same examples, so that a failure is due to a change.
+hypothesis.settings.register_profile(
+    "eosparse",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("eosparse")
 
 
 @pytest.fixture(autouse=True)

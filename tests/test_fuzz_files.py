@@ -29,7 +29,7 @@ def find_code(data):
     return 0
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(st.one_of(st.binary(max_size=300), st.text(max_size=300).map(str.encode)))
 def test_any_bytes_from_standard_input(data):
     assert find_code(data) != UNFORESEEN

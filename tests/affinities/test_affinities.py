@@ -118,7 +118,7 @@ def test_probabilities_agree_with_opentsne(symmetric):
 
 
 @given(st.integers(0, 100), st.floats(1.5, 20), st.floats(-100, 100), st.floats(1e-6, 1e6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_constant_changes_nothing_and_a_factor_scales_alpha(seed, perplexity, constant, factor):
     E = cdist(table(30, seed=seed), table(30, seed=seed), "cityblock")
     plain, shifted, scaled = (

@@ -20,7 +20,6 @@ from eosparse.comparison.runner import OK, TOO_SLOW, Grid
 from eosparse.comparison.tables import cross_table, format_markdown, make_table
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30))
 def test_half_interval_is_scipys(values):
     if np.ptp(values) < 1e-6:
@@ -59,7 +58,7 @@ def test_paired_differences_are_those_of_scipy():
     assert table["splits"].item() == 20
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000))
 def test_measures_are_scikit_learns(seed):
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -24,7 +24,6 @@ matrices = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(3, 40)),
 
 
 @given(matrices, st.floats(0.01, 0.99))
-@settings(deadline=None)
 def test_every_row_reaches_the_perplexity_or_has_too_many_ties(errors, part):
     wanted = 1 + part * (errors.shape[1] - 1)
     solution = rowwise_weights_for_perplexity(errors, wanted)
@@ -39,7 +38,6 @@ def test_every_row_reaches_the_perplexity_or_has_too_many_ties(errors, part):
 
 
 @given(matrices, st.floats(0.01, 0.99), st.integers(0, 2**32))
-@settings(deadline=None)
 def test_infinite_errors_are_as_if_they_were_not_there(errors, part, seed):
     wanted = 1 + part * (errors.shape[1] - 1)
     place = np.random.default_rng(seed).integers(errors.shape[1] + 1)

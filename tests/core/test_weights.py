@@ -45,7 +45,7 @@ def test_objective_is_the_functional_at_the_weights(errors, alpha):
     assert solution.objective == pytest.approx(direct, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(arrays(np.float64, 6, elements=st.floats(-3, 3)), st.floats(0.3, 5))
 def test_a_convex_solver_agrees(errors, alpha):
     w = cvxpy.Variable(len(errors))

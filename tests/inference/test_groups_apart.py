@@ -26,7 +26,7 @@ def test_groups_are_found_largest_first_and_single_rows_are_not(n_features):
     assert set(parts[1]) == set(range(60, 90))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 1000))
 def test_the_order_of_rows_and_columns_does_not_matter(seed):
     rows, rng = draw_flagged(seed), np.random.default_rng(seed)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosparse.inference import Promise, TailCheck
+from eosparse.inference import Promise, TailCheck, have_joint_tails
 
 P_VALUES = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=60).map(np.array)
 
@@ -86,3 +86,34 @@ def test_a_promise_is_true_or_false_and_says_why():
     assert Promise(True, "so")
     assert not Promise(False, "so")
     assert (str(Promise(True, "so")), str(Promise(False, "so"))) == ("yes: so", "no: so")
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(100, 2), (300, 3), (300, 20), (2000, 5)])
+def test_gaussian_rows_have_no_joint_tails(n_rows, n_columns):
+    found = [
+        have_joint_tails(
+            np.random.default_rng(seed).normal(size=(n_rows, n_columns)), np.ones(n_rows)
+        )
+        for seed in range(200)
+    ]
+    assert np.mean(found) <= 0.03
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(300, 10), (1000, 3)])
+def test_elliptical_rows_have_joint_tails(n_rows, n_columns):
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(n_rows, n_columns)) / np.sqrt(rng.chisquare(5, (n_rows, 1)) / 3)
+        near = (rows**2).sum(axis=1) < 6 * n_columns  # others would be flagged
+        found.append(have_joint_tails(rows[near], np.ones(near.sum())))
+    assert np.mean(found) >= 0.9
+
+
+def test_joint_tails_of_copies_are_those_of_rows_with_mass():
+    rng = np.random.default_rng(3)
+    rows, mass = rng.standard_t(4, (90, 3)), rng.integers(1, 6, 90)
+    for scale in np.linspace(1.0, 1.6, 13):
+        far = np.where(np.abs(rows[:, :1]) > 1, scale * rows, rows)
+        copies = np.repeat(far, mass, axis=0)
+        assert have_joint_tails(far, mass) == have_joint_tails(copies, np.ones(len(copies)))

@@ -32,7 +32,7 @@ def error_of_row(theta, row, kept, costs):
     return error
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 5))
 def test_each_cell_is_compared_with_its_conditional_law(seed, size):
     rng = np.random.default_rng(seed)
@@ -54,7 +54,7 @@ def test_each_cell_is_compared_with_its_conditional_law(seed, size):
             assert cells.residuals[i, j] == pytest.approx(residual, rel=1e-6, abs=1e-8)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_no_single_cell_lowers_the_error_and_few_rows_have_a_better_choice(seed):
     rng = np.random.default_rng(seed)

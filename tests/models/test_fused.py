@@ -97,7 +97,7 @@ def test_huge_values_have_no_weight():
     assert_equal(whole, wanted)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 4999), max_size=6), st.randoms(use_true_random=False))
 def test_blocks_merge_in_any_split_and_order(cuts, random):
     X, coordinates, theta = problem(n_rows=5000)

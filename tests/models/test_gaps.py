@@ -47,7 +47,7 @@ def draw_rows(rng, n_rows=1000, size=4, share=0.15):
     return X, complete
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 6))
 def test_gaps_follow_the_conditional_law(seed, size):
     rng = np.random.default_rng(seed)
@@ -262,7 +262,7 @@ def draw_few_rows(rng, n_components, size, missing):
     return Plane(rng.normal(size=size), axes, np.ones(n_components)), values
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(3, 6))
 def test_gaps_hold_the_nearest_point_of_a_subspace(seed, n_components, size):
     rng = np.random.default_rng(seed)
@@ -283,7 +283,7 @@ def test_gaps_hold_the_nearest_point_of_a_subspace(seed, n_components, size):
             )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(3, 6))
 def test_no_other_values_in_gaps_make_the_error_smaller(seed, n_components, size):
     rng = np.random.default_rng(seed)

@@ -102,7 +102,7 @@ def test_weighted_distances_average_to_the_number_of_columns(table, structure):
     assert weights @ theta.mahalanobis(table) == pytest.approx(3.0, rel=1e-5)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_affine_maps_change_no_weight(seed):
     rng = np.random.default_rng(seed)

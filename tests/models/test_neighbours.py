@@ -28,7 +28,7 @@ def draw(seed=0, n_rows=300, n_features=3):
     return np.random.default_rng(seed).normal(size=(n_rows, n_features))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 1000))
 def test_the_order_of_rows_and_columns_does_not_matter(seed):
     X, rng = draw(seed, 120), np.random.default_rng(seed)
@@ -37,7 +37,7 @@ def test_the_order_of_rows_and_columns_does_not_matter(seed):
     np.testing.assert_allclose(permuted, errors_of(X)[rows], rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 1000), st.integers(2, 5))
 def test_copies_of_the_table_count_once(seed, times):
     X = draw(seed, 100)

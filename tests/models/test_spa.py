@@ -34,7 +34,7 @@ def started(values, classes, model, k, seed=0):
     return model.solve(sum_boxes(Labelled(values, classes), share, first, shape))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.integers(0, 1000),
     st.integers(1, 8),
@@ -151,7 +151,7 @@ def test_empty_boxes_are_dropped():
     assert model.solve(sums).centers.shape == (1, 4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 1000), st.sampled_from([np.inf, 3.0, 0.5, 0.1]))
 def test_labels_of_boxes_descend_and_are_means(seed, alpha):
     rng = np.random.default_rng(seed)

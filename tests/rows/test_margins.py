@@ -55,7 +55,7 @@ def test_the_misfit_of_a_margin_is_that_of_any_rows(law):
     assert margin.measure_misfit(mixed, np.ones(2400)) > 2 + margin.misfit
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.sampled_from(sorted(LAWS)),
     st.integers(0, 1000),
@@ -176,7 +176,7 @@ def test_a_heap_does_not_bend_the_others_and_stands_near_them():
     assert abs(heaped(np.zeros(1))[0]) <= 3.0
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 1000), st.integers(2, 5))
 def test_a_weight_counts_as_copies(seed, times):
     rng = np.random.default_rng(seed)

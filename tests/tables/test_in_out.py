@@ -160,7 +160,7 @@ def test_a_compressed_name_is_compressed(tmp_path, extension, decompress):
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data(), st.sampled_from([",", ";", "\t"]), st.sampled_from(["\n", "\r\n"]))
 def test_any_cells_are_copied(tmp_path_factory, data, separator, line_end):
     """Cells that any writer of CSV has quoted, also over several lines."""

@@ -355,7 +355,7 @@ def test_a_table_without_numbers_is_refused():
         encode_table(table, recognise_columns(table))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.text(max_size=12), min_size=3, max_size=3), min_size=1, max_size=8))
 def test_any_text_gets_a_role(cells):
     table = pd.DataFrame(cells, columns=["a", "b", "c"])

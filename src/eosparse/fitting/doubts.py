@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray
-from eosparse.inference import Group, Promise
+from eosparse.inference import Group, Promise, have_joint_tails
 from eosparse.models import Fit
-from eosparse.rows import ColumnKind, Kind, Sample, TableView
+from eosparse.rows import ColumnKind, Kind, Sample, TableView, find_ranges
 
+# With fewer rows per column, whitened rows are not independent enough.
+_ROWS_OF_DIRECTIONS = 5
 # With fewer rows the tails of a bent column are known too badly for p-values of one in a million.
 _ROWS_OF_TAILS = 900
 # Rows per column with which the law of a group is known well enough.
@@ -39,16 +41,19 @@ def doubt_law(
 
     Given are also which rows of the sample are not flagged, and how badly columns are bent.
     """
+    promise = doubt_exact_fit(promise, fit)
+    if not promise:
+        return promise
     view = fit.coordinates if isinstance(fit.coordinates, TableView) else None
     doubts = (
         _doubt_tails(view, sample, columns),
         _doubt_bends(misfits, float(sample.mass[is_good].sum())),
+        _doubt_independence(fit, sample, is_good),
         _doubt_groups(view, groups, sample),
         _doubt_counts(sample.values[is_good], columns),
     )
-    promise = doubt_exact_fit(promise, fit)
     why = next((doubt for doubt in doubts if doubt is not None), None)
-    return promise if why is None or not promise else Promise(False, why)
+    return promise if why is None else Promise(False, why)
 
 
 def doubt_exact_fit(promise: Promise, fit: Fit[Any]) -> Promise:
@@ -77,17 +82,25 @@ def measure_bends(
 ) -> dict[str, float]:
     """Return how far each bent column is from the law that it is bent to, by its name.
 
-    Rows that were not believed when a column was bent may belong to the table all the same.
+    Rows that were not believed when a column was bent may belong to the table all the same. So do
+    flagged rows that lie before the short end of a column without a wide gap: its curve may begin
+    too late, as that of gains and losses with many zeros does if it begins there.
     """
     view = fit.coordinates
     if not isinstance(view, TableView):
         return {}
-    held, mass = sample.values[is_good], sample.mass[is_good]
-    return {
-        columns[place].name: margin.measure_misfit(held[:, place], mass)
-        for place, margin in zip(view.places.tolist(), view.margins.columns, strict=True)
-        if not margin.is_line
-    }
+    misfits = {}
+    for place, margin in zip(view.places.tolist(), view.margins.columns, strict=True):
+        if margin.is_line:
+            continue
+        column = sample.values[:, place]
+        counts = is_good | (margin.lies_before(column) & ~_is_beyond_gap(sample, place))
+        misfits[columns[place].name] = margin.measure_misfit(column[counts], sample.mass[counts])
+    return misfits
+
+
+def _is_beyond_gap(sample: Sample, place: int) -> BoolArray:
+    return find_ranges(sample.values, sample.mass, (place,)).is_outside(sample.values)
 
 
 def has_bad_bends(misfits: Mapping[str, float], n_rows: float) -> bool:
@@ -107,6 +120,20 @@ def _doubt_bends(misfits: Mapping[str, float], n_rows: float) -> str | None:
         return None
     worst = max(misfits, key=misfits.__getitem__)
     return f"the law that {worst!r} is bent to describes it badly"
+
+
+def _doubt_independence(fit: Fit[Any], sample: Sample, is_good: BoolArray) -> str | None:
+    """Say so if good rows that lie far out in one direction do so in others too.
+
+    Elliptical laws with heavy tails are of that kind, however well each column is bent.
+    """
+    known = is_good & ~np.isnan(sample.values).any(axis=1)
+    is_told = known.sum() >= _ROWS_OF_DIRECTIONS * sample.values.shape[1]
+    if not (fit.model.is_one_cloud and is_told):
+        return None
+    if not have_joint_tails(fit.whiten(sample.values[known]), sample.mass[known]):
+        return None
+    return "rows that lie far out in some columns do so in others, more than correlations say"
 
 
 def _doubt_tails(

@@ -20,7 +20,7 @@ from eosparse.inference.label_promise import (
 )
 from eosparse.inference.law import Law
 from eosparse.inference.mixture_law import MixtureLaw
-from eosparse.inference.promise import Promise, TailCheck
+from eosparse.inference.promise import Promise, TailCheck, have_joint_tails
 from eosparse.inference.pull import NoPull, Pull, SelfPull
 from eosparse.inference.ranking import compute_auc, compute_mean_auc
 from eosparse.inference.scaled_f import ScaledF
@@ -53,6 +53,7 @@ __all__ = [
     "find_combinations",
     "find_groups_apart",
     "flag_wrong_labels",
+    "have_joint_tails",
     "make_monotone",
     "promise_labels",
     "promise_targets",

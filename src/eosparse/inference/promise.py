@@ -29,6 +29,8 @@ _NEAR = 1e-4
 _CHANCE, _DOUBT = 3.0, 2.3
 # More rows in the tail by this factor, and a mean larger by this, do no harm.
 _MORE_ROWS, _LARGER_MEAN = 0.1, 0.06
+# Mean product of squares, each less one, that does no harm: two directions are that independent.
+_JOINT = 0.03
 # P-values of the rows nearest to the middle, and the part of their expected number that must be
 # there.
 _MIDDLE, _LEAST_MIDDLE = 0.8, 1 / 3
@@ -176,6 +178,45 @@ class TailCheck:
             if self.is_hollow
             else ("too many rows lie far out for it")
         )
+
+
+def have_joint_tails(white: FloatArray, mass: FloatArray) -> bool:
+    """Whether rows that lie far out in one direction do so in others too.
+
+    Parameters
+    ----------
+    white : array of shape (n_rows, n_directions)
+        Good rows in coordinates in which their covariance is the identity.
+    mass : array of shape (n_rows,)
+        Their prior weights.
+
+    Returns
+    -------
+    bool
+        Coordinates of Gaussian rows are independent, so that the products of two squares, each
+        less its mean, average to zero, with a deviation of 2 for a row and a pair. For rows of
+        Student's law with ν degrees of freedom, all columns at once, they average to 2/(ν-4).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.inference import have_joint_tails
+    >>> rng = np.random.default_rng(0)
+    >>> rows, spread = rng.normal(size=(1000, 3)), rng.chisquare(5, 1000) / 5
+    >>> have_joint_tails(rows, np.ones(1000)), have_joint_tails(
+    ...     rows / np.sqrt(spread)[:, None], np.ones(1000)
+    ... )
+    (False, True)
+    """
+    n_pairs = white.shape[1] * (white.shape[1] - 1) / 2
+    if n_pairs == 0:
+        return False
+    share = mass / mass.sum()
+    squares = np.square(white)
+    squares -= share @ squares
+    products = (squares.sum(axis=1) ** 2 - np.einsum("ij,ij->i", squares, squares)) / 2
+    chance = 2 / np.sqrt(n_pairs * mass.sum())
+    return bool(share @ products / n_pairs > _JOINT + _DOUBT * chance)
 
 
 def _cut_exponential(cut: float) -> tuple[float, float]:
