@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from scipy.stats import kstest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -359,6 +360,18 @@ def test_clone_and_pickle(fitted, spoilt):
     assert clone(fitted).get_params() == fitted.get_params()
     copy = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copy.p_values(spoilt.X), fitted.p_values(spoilt.X))
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_far_outliers_do_not_widen_the_law_of_wide_tables(share):
+    """Each has next to no weight, but all of the squared distance: p-values were .37 to .65."""
+    rng = np.random.default_rng(0)
+    X, n_wrong = rng.normal(size=(700, 500)), round(share * 700)
+    X[:n_wrong] = rng.uniform(1, 6, (n_wrong, 500))
+    detector = EOSDetector().fit(X)
+    assert detector.rung_ == "gaussian"
+    assert detector.is_outlier_[:n_wrong].all()
+    assert kstest(detector.p_values_[n_wrong:], "uniform").statistic < 0.06
 
 
 def test_many_more_columns_than_rows():
