@@ -135,3 +135,14 @@ def test_rows_without_weight_tell_nothing():
 
 def test_a_constant_column_has_no_range():
     assert not find_outside(np.full(20, 3.0)).any()
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(400, 4), (100, 1000)])
+def test_gaps_by_chance_set_few_rows_of_skewed_tables_apart(n_rows, n_columns):
+    rng = np.random.default_rng(0)
+    X = np.exp(0.7 * rng.normal(size=(n_rows, n_columns)))
+    X[0, 0] = 1e4
+    ranges = find_ranges(X, np.ones(n_rows), tuple(range(n_columns)))
+    outside = ranges.is_outside(X)
+    assert outside[0]
+    assert outside[1:].mean() <= 0.02

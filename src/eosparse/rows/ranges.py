@@ -24,6 +24,10 @@ _CORE = 0.25
 # A gap is wide if it is so many times as wide as the values on this side of it, and three steps of
 # a column of a few values: 0, 1 and 3 may be levels, but 4 is far from 0 and 1.
 _WIDE, _LEAST_STEPS = 2.0, 1.5
+# The two farthest of log-normal values lie so far apart in about 3 % of columns, whatever their
+# number; from three rows per column on, that is no more than 1 % of the rows. With fewer, a gap is
+# wide if chance singles out this share: a factor f between the two has a chance of f^-3.5, about.
+_BY_CHANCE, _FALL = 0.01, 3.5
 # A level with this share of the rows is no stray, unless a gap is wide by this factor: doses of 1,
 # 10, 100 and 1000, but not 999 among ratings of 1 to 5.
 _OFTEN, _VERY_WIDE = 0.01, 20.0
@@ -111,15 +115,25 @@ def find_ranges(
     ColumnRanges
     """
     present = mass > 0
+    chosen, mass = values[present], mass[present]
+    wide = _find_width(float(mass.sum()), len(places))
     bounds = [
-        _bound(np.asarray(values[present, place], dtype=np.float64), mass[present], place in levels)
+        _bound(np.asarray(chosen[:, place], dtype=np.float64), mass, wide, place in levels)
         for place in places
     ]
     low, high, below, above = np.array(bounds).reshape(-1, 4).T
     return ColumnRanges(places, low, high, below, above)
 
 
-def _bound(column: FloatArray, mass: FloatArray, are_levels: bool) -> tuple[float, ...]:
+def _find_width(n_rows: float, n_columns: int) -> float:
+    """Return how many times as wide as the values before it a gap must be."""
+    columns_per_row = n_columns / max(n_rows, 1.0)
+    return max(_WIDE, (columns_per_row / _BY_CHANCE) ** (1 / _FALL) - 1)
+
+
+def _bound(
+    column: FloatArray, mass: FloatArray, wide: float, are_levels: bool
+) -> tuple[float, ...]:
     """Return the ends of the range of a column, and the gap that would be wide at each."""
     known = ~np.isnan(column)
     column, mass = column[known], mass[known]
@@ -132,13 +146,13 @@ def _bound(column: FloatArray, mass: FloatArray, are_levels: bool) -> tuple[floa
         return low, high, np.inf, np.inf
     width = _find_least_width(column, mass, different)
     core = np.array([low, high])
-    (low, high), gaps = _extend(different, core, width, _WIDE)
+    (low, high), gaps = _extend(different, core, width, wide)
     if are_levels:
         share = np.bincount(places, mass) / mass.sum()
         often = different[(share >= _OFTEN) | ((different >= core[0]) & (different <= core[1]))]
         if not _are_counts(often[(often >= low) & (often <= high)]):
             ends = _extend(often, core, width, _VERY_WIDE)[0]
-            (low, high), gaps = _extend(different, ends, width, _WIDE)
+            (low, high), gaps = _extend(different, ends, width, wide)
     return low, high, *gaps.tolist()
 
 
