@@ -34,6 +34,7 @@ from eosparse.models.efficiency import (
 from eosparse.models.exact_fit import ExactFitError, restrict
 from eosparse.models.gaussian_ends import Candidate, Measured, StartSearch
 from eosparse.models.normal import Normal
+from eosparse.models.recapture import MOST_WEIGHT, stay_out
 from eosparse.models.shrinkage import choose_shrinkage
 from eosparse.models.sketch import WIDE, Members, choose_sketch
 from eosparse.rows import Sample, single_threaded_blas
@@ -56,12 +57,13 @@ _MOST_SPLITS = 3
 _ENOUGH_FOR_SHARES = 100
 # A solution that holds other rows, by this share, is another one; at another c some always change.
 _OTHER_ROWS = 0.08
-# Rows that were left out, and have this share of the weight, are taken in again.
-_TAKEN_IN = 0.02
+# With few rows per column: up to twice c, p-values of good rows remain what they are.
+_BOLDER_IN_A_CROWD = (1.5, 2.0)
 # Hardly any good row lies beyond this level of a solution, so that more of them are a group.
 _FAR = 0.9999
-# With fewer rows for each direction of a sketch, a search in it would not be a robust one.
-_ROWS_PER_DIRECTION = 20
+# With fewer rows for each direction of a sketch, a search in it would not be a robust one. Where
+# rows are few for the columns, what columns have in common may take many directions.
+_ROWS_PER_DIRECTION, _FEW_ROWS_PER_DIRECTION = 20, 12
 
 
 def propose_attempts(
@@ -248,7 +250,8 @@ class _Choice:
         model, sample = self.model, self.sample
         assert model.coordinates is not None
         working, size = model.coordinates(sample.values), float(sample.mass.sum()) / sample.copies
-        most = max(2, int(size / _ROWS_PER_DIRECTION))
+        per_direction = _FEW_ROWS_PER_DIRECTION if model.amount > 0.0 else _ROWS_PER_DIRECTION
+        most = max(2, int(size / per_direction))
         sketch = choose_sketch(model.coordinates, sample, working, most)
         seen = replace(sample, values=working @ sketch.directions, n_rows=float(sample.mass.sum()))
         narrow = _Choice(narrow_model(model, seen), seen, Request())
@@ -293,18 +296,42 @@ class _Choice:
         inner = replace(self, model=choose_shrinkage(self.model, rows))
         weights, grown = inner.search().grow(weights)
         relaxed = inner.first_coupling() * coupling / self.first_coupling()
-        self._warn_if_near(grown, relaxed, (weights > 0) & ~far)
-        return Attempt(inner.model, inner.model.alpha(relaxed), grown.fit)
+        kept = inner._keep_out(grown, relaxed, (weights > 0) & ~far)
+        return Attempt(inner.model, inner.model.alpha(kept), grown.fit)
 
     def _warn_if_near(self, grown: Measured, coupling: float, taken: BoolArray) -> None:
-        """Warn if rows that were left out get enough weight to be taken in again."""
+        """Warn if rows that should be left out have weight in a fit to all rows."""
         mass = self.sample.mass
         left_out = 1 - float(mass @ taken / mass.sum())
-        if left_out <= _TAKEN_IN:
-            return
         weights = mass * np.exp(-coupling / 2 * grown.distances)
-        if weights @ ~taken > _TAKEN_IN * weights.sum():
+        if left_out > MOST_WEIGHT and weights @ ~taken > MOST_WEIGHT * weights.sum():
             self._warn_of_near(left_out)
+
+    def _keep_out(self, grown: Measured, coupling: float, taken: BoolArray) -> float:
+        """Return the first c at which rows that were left out stay out; warn if there is none."""
+        search = self.search()
+        left_out = 1 - float(search.mass @ taken / search.mass.sum())
+        if left_out <= MOST_WEIGHT:
+            return coupling
+        for factor in (1.0, *_BOLDER_IN_A_CROWD):
+            c = factor * coupling
+            rows = (grown.values, grown.distances, search.mass)
+            if stay_out(grown.fit, *rows, ~taken, c) or self._ends_without(
+                search, grown, ~taken, c
+            ):
+                return c
+        self._warn_of_near(left_out)
+        return coupling
+
+    @staticmethod
+    def _ends_without(
+        search: StartSearch, grown: Measured, left: BoolArray, coupling: float
+    ) -> bool:
+        """Whether the alternation from a fit ends without rows that were left out of it."""
+        end = search.end(search.model.alpha(coupling), grown.fit, tol=1e-9, max_iter=100)
+        return end is not None and bool(
+            search.mass @ (end.inside & left) <= MOST_WEIGHT * (search.mass @ left)
+        )
 
     def _hold(
         self, narrow: StartSearch, found: Candidate, far: BoolArray, coupling: float
@@ -319,7 +346,7 @@ class _Choice:
         total = float(narrow.mass.sum())
         for c in (coupling, *sorted(set(bolder.values()) - {coupling})):
             end = narrow.end(narrow.model.alpha(c), found.theta, tol=1e-12, max_iter=500)
-            if end is None or narrow.mass @ (end.inside & far) > _TAKEN_IN * total:
+            if end is None or narrow.mass @ (end.inside & far) > MOST_WEIGHT * total:
                 continue
             if narrow.mass @ (end.inside ^ found.inside) < _OTHER_ROWS * total:
                 return c

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 WIDE = 64
 # Directions of each kind: principal axes, columns at each end of the kurtosis, and random ones.
 _N_AXES, _N_COLUMNS, _N_RANDOM = 8, 4, 8
+# Where only principal axes may show a group that varies less than what columns have in common.
+_MANY_AXES = 16
 # Directions from which others of extreme kurtosis are sought, at each end.
 _N_STARTS = 4
 # Steps of the power iteration, from whose result other iterations start.
@@ -127,12 +129,13 @@ def choose_sketch(
     centre, spread = find_middle(coordinates, sample, working)
     centred = working - centre
     bounded, unit = _bound_rows(centred, spread, is_rotated=coordinates.basis is not None)
-    searches: list[Callable[[], FloatArray]] = [
-        lambda: _leading_axes(bounded - share @ bounded, share) / unit[:, None]
-    ]
     # With few rows per column, directions can be chosen in which any rows form groups. Columns are
     # too few for that; those with the lowest kurtosis, where rows are split, and not heavy tails.
     has_enough = mass.sum() >= ROWS_PER_COLUMN * working.shape[1]
+    n_axes = _N_AXES if has_enough else _MANY_AXES
+    searches: list[Callable[[], FloatArray]] = [
+        lambda: _leading_axes(bounded - share @ bounded, share, n_axes) / unit[:, None]
+    ]
     if has_enough:
         searches.append(lambda: _odd_directions(centred, mass))
     if has_enough or coordinates.basis is None:
@@ -158,9 +161,9 @@ def _bound_rows(
     return centred / np.maximum(1.0, length / np.median(length)), np.ones_like(spread)
 
 
-def _leading_axes(rows: FloatArray, share: FloatArray) -> FloatArray:
+def _leading_axes(rows: FloatArray, share: FloatArray, n_axes: int) -> FloatArray:
     """Return the first principal axes of rows, by power iterations on a block of directions."""
-    axes = _random_directions(rows.shape[1], _N_AXES)
+    axes = _random_directions(rows.shape[1], n_axes)
     for _ in range(_POWER_STEPS):
         axes, _ = np.linalg.qr(rows.T @ (share[:, None] * (rows @ axes)))
     return axes

@@ -1,0 +1,69 @@
+"""Whether rows that a start leaves out stay out, where a covariance has few rows per column.
+
+A row at squared distance m has the weight ``exp(-c m/2)``. Rows that are left out still add λ to
+the variance of one direction, which brings them nearer, so that they add more:
+
+    V = 1 + λ exp(a (1 - 1/V)),    a = c m/2
+
+This has a solution near one if ``λ a e <= 1``. Otherwise V may grow until the rows belong.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eosparse.core import BoolArray, FloatArray
+from eosparse.models.normal import Normal
+
+# Rows with more than this share of the weight are taken in at once.
+MOST_WEIGHT = 0.02
+
+
+def stay_out(
+    fit: Normal,
+    values: FloatArray,
+    distances: FloatArray,
+    mass: FloatArray,
+    left: BoolArray,
+    coupling: float,
+) -> bool:
+    """Whether rows that are left out of a fit stay out of the alternation that starts there.
+
+    Parameters
+    ----------
+    fit : Normal
+        The fit to the other rows.
+    values, distances, mass : array
+        All rows, their squared distances from the fit, and their prior weights.
+    left : array of bool of shape (n_rows,)
+        Which are left out.
+    coupling : float
+        c of the alternation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.models import Normal
+    >>> from eosparse.models.recapture import stay_out
+    >>> rows = np.random.default_rng(0).normal(size=(200, 50))
+    >>> rows[:20, 0] += 60.0
+    >>> left = np.arange(200) < 20
+    >>> fit = Normal(np.zeros(50), np.eye(50))
+    >>> distances, mass = fit.mahalanobis(rows), np.ones(200)
+    >>> [stay_out(fit, rows, distances, mass, left, c) for c in (0.002, 0.02)]
+    [False, True]
+    """
+    weights = mass * np.exp(-coupling / 2 * distances)
+    part = weights[left] / weights.sum()
+    if part.sum() > MOST_WEIGHT:
+        return False
+    added = part * distances[left]
+    total = float(added.sum())
+    if total == 0.0:
+        return True
+    exponent = coupling / 2 * float(added @ distances[left]) / total
+    if total * exponent * np.e <= 1:  # even if all of them lie in one direction
+        return True
+    white = np.sqrt(part)[:, None] * fit.whiten(values[left] - fit.location)
+    few = white @ white.T if len(white) < white.shape[1] else white.T @ white
+    return bool(float(np.linalg.eigvalsh(few)[-1]) * exponent * np.e <= 1)
