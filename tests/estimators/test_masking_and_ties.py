@@ -70,6 +70,22 @@ class TestMasking:
         assert flagged[:600].all()
         assert flagged[600:].mean() < 0.01
 
+    @pytest.mark.parametrize(
+        ("n_rows", "n_columns", "share", "is_found"),
+        [(400, 1000, 0.05, True), (400, 1000, 0.2, True), (150, 3000, 0.3, True),
+         (200, 400, 0.03, False), (200, 400, 0.2, False)],
+    )  # fmt: skip
+    def test_a_group_among_genes_is_found_or_warned_of(self, n_rows, n_columns, share, is_found):
+        """Columns have more in common than the group differs by."""
+        rng = np.random.default_rng(0)
+        common = rng.normal(size=(n_rows, 8)) @ rng.normal(size=(8, n_columns)) / np.sqrt(8)
+        X, n_wrong = common + rng.normal(size=(n_rows, n_columns)), round(share * n_rows)
+        X[:n_wrong, : n_columns // 10] += 3
+        detector, issued = fit_noting(X)
+        assert detector.is_outlier_[n_wrong:].mean() < 0.02
+        assert detector.is_outlier_[:n_wrong].all() == is_found
+        assert is_found or (MaskingWarning in issued and not detector.promise_)
+
     @pytest.mark.parametrize("kind", ["axis", "cluster", "radial", "uniform"])
     def test_a_group_is_found_in_many_columns(self, kind):
         X, is_outlier = draw_contaminated(kind, 0.3, 120, seed=3)
