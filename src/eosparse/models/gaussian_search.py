@@ -296,7 +296,9 @@ class _Choice:
         inner = replace(self, model=choose_shrinkage(self.model, rows))
         weights, grown = inner.search().grow(weights)
         relaxed = inner.first_coupling() * coupling / self.first_coupling()
-        kept = inner._keep_out(grown, relaxed, (weights > 0) & ~far)
+        taken = weights > 0
+        self._warn_if_near(grown, relaxed, taken & ~far)
+        kept = relaxed if (far & taken).any() else inner._keep_out(grown, relaxed, taken)
         return Attempt(inner.model, inner.model.alpha(kept), grown.fit)
 
     def _warn_if_near(self, grown: Measured, coupling: float, taken: BoolArray) -> None:
@@ -329,9 +331,10 @@ class _Choice:
     ) -> bool:
         """Whether the alternation from a fit ends without rows that were left out of it."""
         end = search.end(search.model.alpha(coupling), grown.fit, tol=1e-9, max_iter=100)
-        return end is not None and bool(
-            search.mass @ (end.inside & left) <= MOST_WEIGHT * (search.mass @ left)
-        )
+        if end is None:
+            return False
+        there = end.theta.mahalanobis(search.values[left])
+        return bool(search.mass[left] @ there >= search.mass[left] @ grown.distances[left] / 2)
 
     def _hold(
         self, narrow: StartSearch, found: Candidate, far: BoolArray, coupling: float

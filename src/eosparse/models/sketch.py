@@ -129,18 +129,25 @@ def choose_sketch(
     centre, spread = find_middle(coordinates, sample, working)
     centred = working - centre
     bounded, unit = _bound_rows(centred, spread, is_rotated=coordinates.basis is not None)
-    # With few rows per column, directions can be chosen in which any rows form groups. Columns are
-    # too few for that; those with the lowest kurtosis, where rows are split, and not heavy tails.
+    # With few rows per column, directions can be chosen in which any rows form groups. Columns and
+    # a few axes are too few for that; columns with the lowest kurtosis, where rows are split, and
+    # not heavy tails.
     has_enough = mass.sum() >= ROWS_PER_COLUMN * working.shape[1]
     n_axes = _N_AXES if has_enough else _MANY_AXES
-    searches: list[Callable[[], FloatArray]] = [
-        lambda: _leading_axes(bounded - share @ bounded, share, n_axes) / unit[:, None]
-    ]
-    if has_enough:
-        searches.append(lambda: _odd_directions(centred, mass))
+    searches: list[Callable[[], FloatArray]] = []  # groups show first along what comes first
     if has_enough or coordinates.basis is None:
         ends = ("low", "high", "skewed") if has_enough else ("low",)
         searches.append(lambda: _odd_columns(bounded, share, ends) / unit[:, None])
+
+    def find_axes() -> FloatArray:
+        axes = _leading_axes(bounded - share @ bounded, share, n_axes) / unit[:, None]
+        if has_enough:
+            return axes
+        return np.concatenate([axes @ _odd_directions(centred @ axes, mass), axes], axis=1)
+
+    searches.append(find_axes)
+    if has_enough:
+        searches.append(lambda: _odd_directions(centred, mass))
     searches.append(lambda: _random_directions(working.shape[1], _N_RANDOM))
     found = map_parallel(lambda search: search(), searches)
     return Sketch(coordinates, _orthonormalise(np.concatenate(found, axis=1)[:, :most]))
@@ -216,6 +223,8 @@ def _follow_from_ends(white: FloatArray, mass: FloatArray) -> FloatArray:
         largest = max(largest, float(np.linalg.norm(up, axis=0).max()))
         high, low = np.linalg.qr(up)[0], np.linalg.qr(largest * low - down)[0]
     starts = np.concatenate([high, low], axis=1)
+    if len(starts) <= _MANY_AXES:  # every axis may be near a group
+        starts = np.concatenate([starts, np.eye(len(starts))], axis=1)
     return follow_extremes(white, share, starts, weights @ white)
 
 
@@ -226,7 +235,10 @@ def _random_directions(size: int, count: int) -> FloatArray:
 
 
 def _orthonormalise(directions: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of the span of directions of any length."""
+    """Return an orthonormal basis of the span of directions of any length, the first as they are.
+
+    Columns come first, and stay axes of the basis: along them a group shows to any search.
+    """
     unit = directions / np.maximum(np.linalg.norm(directions, axis=0), 1e-300)
-    left, sizes, _ = np.linalg.svd(unit, full_matrices=False)
-    return np.asarray(left[:, sizes > _LEAST_REST])
+    axes, rest = np.linalg.qr(unit)
+    return np.asarray(axes[:, np.abs(np.diag(rest)) > _LEAST_REST])

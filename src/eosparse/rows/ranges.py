@@ -128,7 +128,7 @@ def find_ranges(
 def _find_width(n_rows: float, n_columns: int) -> float:
     """Return how many times as wide as the values before it a gap must be."""
     columns_per_row = n_columns / max(n_rows, 1.0)
-    return max(_WIDE, (columns_per_row / _BY_CHANCE) ** (1 / _FALL) - 1)
+    return max(_WIDE, float((columns_per_row / _BY_CHANCE) ** (1 / _FALL)) - 1)
 
 
 def _bound(
