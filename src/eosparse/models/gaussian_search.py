@@ -297,9 +297,11 @@ class _Choice:
         weights, grown = inner.search().grow(weights)
         relaxed = inner.first_coupling() * coupling / self.first_coupling()
         taken = weights > 0
-        self._warn_if_near(grown, relaxed, taken & ~far)
-        kept = relaxed if (far & taken).any() else inner._keep_out(grown, relaxed, taken)
-        return Attempt(inner.model, inner.model.alpha(kept), grown.fit)
+        if (far & taken).any():
+            self._warn_if_near(grown, relaxed, taken & ~far)
+        else:
+            relaxed = inner._keep_out(grown, relaxed, taken)
+        return Attempt(inner.model, inner.model.alpha(relaxed), grown.fit)
 
     def _warn_if_near(self, grown: Measured, coupling: float, taken: BoolArray) -> None:
         """Warn if rows that should be left out have weight in a fit to all rows."""
@@ -311,25 +313,20 @@ class _Choice:
 
     def _keep_out(self, grown: Measured, coupling: float, taken: BoolArray) -> float:
         """Return the first c at which rows that were left out stay out; warn if there is none."""
-        search = self.search()
-        left_out = 1 - float(search.mass @ taken / search.mass.sum())
+        mass = self.sample.mass
+        left_out = 1 - float(mass @ taken / mass.sum())
         if left_out <= MOST_WEIGHT:
             return coupling
-        for factor in (1.0, *_BOLDER_IN_A_CROWD):
-            c = factor * coupling
-            rows = (grown.values, grown.distances, search.mass)
-            if stay_out(grown.fit, *rows, ~taken, c) or self._ends_without(
-                search, grown, ~taken, c
-            ):
+        rows = (grown.fit, grown.values, grown.distances, mass, ~taken)
+        for c in (coupling, *(factor * coupling for factor in _BOLDER_IN_A_CROWD)):
+            if stay_out(*rows, c) or self._ends_without(grown, ~taken, c):
                 return c
         self._warn_of_near(left_out)
         return coupling
 
-    @staticmethod
-    def _ends_without(
-        search: StartSearch, grown: Measured, left: BoolArray, coupling: float
-    ) -> bool:
+    def _ends_without(self, grown: Measured, left: BoolArray, coupling: float) -> bool:
         """Whether the alternation from a fit ends without rows that were left out of it."""
+        search = self.search()
         end = search.end(search.model.alpha(coupling), grown.fit, tol=1e-9, max_iter=100)
         if end is None:
             return False
