@@ -297,19 +297,19 @@ class _Choice:
         weights, grown = inner.search().grow(weights)
         relaxed = inner.first_coupling() * coupling / self.first_coupling()
         taken = weights > 0
-        if (far & taken).any():
-            self._warn_if_near(grown, relaxed, taken & ~far)
-        else:
+        if not self._warn_if_near(grown, relaxed, taken & ~far) and not (far & taken).any():
             relaxed = inner._keep_out(grown, relaxed, taken)
         return Attempt(inner.model, inner.model.alpha(relaxed), grown.fit)
 
-    def _warn_if_near(self, grown: Measured, coupling: float, taken: BoolArray) -> None:
-        """Warn if rows that should be left out have weight in a fit to all rows."""
+    def _warn_if_near(self, grown: Measured, coupling: float, taken: BoolArray) -> bool:
+        """Warn, and return True, if rows that should be left out have weight, taken in or not."""
         mass = self.sample.mass
         left_out = 1 - float(mass @ taken / mass.sum())
         weights = mass * np.exp(-coupling / 2 * grown.distances)
-        if left_out > MOST_WEIGHT and weights @ ~taken > MOST_WEIGHT * weights.sum():
+        is_near = left_out > MOST_WEIGHT and bool(weights @ ~taken > MOST_WEIGHT * weights.sum())
+        if is_near:
             self._warn_of_near(left_out)
+        return is_near
 
     def _keep_out(self, grown: Measured, coupling: float, taken: BoolArray) -> float:
         """Return the first c at which rows that were left out stay out; warn if there is none."""
