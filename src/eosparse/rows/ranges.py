@@ -24,10 +24,10 @@ _CORE = 0.25
 # A gap is wide if it is so many times as wide as the values on this side of it, and three steps of
 # a column of a few values: 0, 1 and 3 may be levels, but 4 is far from 0 and 1.
 _WIDE, _LEAST_STEPS = 2.0, 1.5
-# The two farthest of log-normal values lie so far apart in about 3 % of columns, whatever their
-# number; from three rows per column on, that is no more than 1 % of the rows. With fewer, a gap is
-# wide if chance singles out this share: a factor f between the two has a chance of f^-3.5, about.
-_BY_CHANCE, _FALL = 0.01, 3.5
+# The two farthest of log-normal values lie so far apart in some columns of a hundred, however many
+# rows there are. Where rows are fewer than six per column, a gap is wide if chance sets apart this
+# share of them: simulated, gaps wider by a factor f are rarer by f^-2.5.
+_BY_CHANCE, _FALL = 0.01, 2.5
 # A level with this share of the rows is no stray, unless a gap is wide by this factor: doses of 1,
 # 10, 100 and 1000, but not 999 among ratings of 1 to 5.
 _OFTEN, _VERY_WIDE = 0.01, 20.0
