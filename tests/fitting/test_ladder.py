@@ -530,17 +530,6 @@ def test_rows_that_are_far_out_in_all_columns_promise_nothing(seed):
     assert "do so in others" in detector.promise_.reason
 
 
-@pytest.mark.parametrize("share", [0.06, 0.1])
-def test_losses_among_gains_and_many_zeros_are_no_outliers(share):
-    """A curve that begins at the zeros made every loss impossible."""
-    rng = np.random.default_rng(3)
-    gains = np.where(rng.random(300) < 0.2, 0.0, rng.gamma(1.2, 11, 300).round())
-    n_losses = round(share * 300)
-    gains[:n_losses] = -rng.gamma(2, 5, n_losses).round() - 1
-    X = np.column_stack([rng.normal(size=(300, 2)), rng.permutation(gains)])
-    assert EOSDetector().fit(X).is_outlier_.mean() <= 0.01
-
-
 def test_groups_that_cannot_be_fitted_are_no_result():
     X = np.column_stack([np.arange(12.0) % 3, np.arange(12.0) % 2])
     X[0, 0] = 1e9

@@ -10,7 +10,7 @@ import numpy as np
 from eosparse.core import BoolArray, FloatArray
 from eosparse.inference import Group, Promise, have_joint_tails
 from eosparse.models import Fit
-from eosparse.rows import ColumnKind, Kind, Sample, TableView, find_ranges
+from eosparse.rows import ColumnKind, Kind, Sample, TableView
 
 # With fewer rows per column, whitened rows are not independent enough.
 _ROWS_OF_DIRECTIONS = 5
@@ -82,25 +82,17 @@ def measure_bends(
 ) -> dict[str, float]:
     """Return how far each bent column is from the law that it is bent to, by its name.
 
-    Rows that were not believed when a column was bent may belong to the table all the same. So do
-    flagged rows that lie before the short end of a column without a wide gap: its curve may begin
-    too late, as that of gains and losses with many zeros does if it begins there.
+    Rows that were not believed when a column was bent may belong to the table all the same.
     """
     view = fit.coordinates
     if not isinstance(view, TableView):
         return {}
-    misfits = {}
-    for place, margin in zip(view.places.tolist(), view.margins.columns, strict=True):
-        if margin.is_line:
-            continue
-        column = sample.values[:, place]
-        counts = is_good | (margin.lies_before(column) & ~_is_beyond_gap(sample, place))
-        misfits[columns[place].name] = margin.measure_misfit(column[counts], sample.mass[counts])
-    return misfits
-
-
-def _is_beyond_gap(sample: Sample, place: int) -> BoolArray:
-    return find_ranges(sample.values, sample.mass, (place,)).is_outside(sample.values)
+    held, mass = sample.values[is_good], sample.mass[is_good]
+    return {
+        columns[place].name: margin.measure_misfit(held[:, place], mass)
+        for place, margin in zip(view.places.tolist(), view.margins.columns, strict=True)
+        if not margin.is_line
+    }
 
 
 def has_bad_bends(misfits: Mapping[str, float], n_rows: float) -> bool:

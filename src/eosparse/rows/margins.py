@@ -99,12 +99,6 @@ class Margin:
         scale = _Scale.of(None, float(mass.sum()))
         return float(scale.regress(self(interpolate_quantiles(x, mass, scale.levels)))[0])
 
-    def lies_before(self, x: FloatArray) -> BoolArray:
-        """Whether values lie before the lowest quantile that a skewed column was fitted to."""
-        if not isinstance(self.family, Power):
-            return np.zeros(len(x), dtype=bool)
-        return np.asarray(self.sign * x < self.origin)
-
     @property
     def is_line(self) -> bool:
         """Whether the column keeps its shape."""
