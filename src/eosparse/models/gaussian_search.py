@@ -57,7 +57,7 @@ _MOST_SPLITS = 3
 _ENOUGH_FOR_SHARES = 100
 # A solution that holds other rows, by this share, is another one; at another c some always change.
 _OTHER_ROWS = 0.08
-# With few rows per column: up to twice c, p-values of good rows remain what they are.
+# With few rows per column: up to twice c, p-values of good rows hardly changed in trials.
 _BOLDER_IN_A_CROWD = (1.5, 2.0)
 # Hardly any good row lies beyond this level of a solution, so that more of them are a group.
 _FAR = 0.9999

@@ -26,7 +26,8 @@ _CORE = 0.25
 _WIDE, _LEAST_STEPS = 2.0, 1.5
 # The two farthest of log-normal values lie so far apart in some columns of a hundred, however many
 # rows there are. Where rows are fewer than six per column, a gap is wide if chance sets apart this
-# share of them: simulated, gaps wider by a factor f are rarer by f^-2.5.
+# share of them. The exponent was chosen by simulation: no more than that for log-normal columns
+# whose logarithms have a deviation of one, two to four times as many at 1.4.
 _BY_CHANCE, _FALL = 0.01, 2.5
 # A level with this share of the rows is no stray, unless a gap is wide by this factor: doses of 1,
 # 10, 100 and 1000, but not 999 among ratings of 1 to 5.
