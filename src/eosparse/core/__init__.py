@@ -20,7 +20,13 @@ from eosparse.core.model import (
     Trail,
     Visit,
 )
-from eosparse.core.moments import Moments, centred_moments, has_lost_digits, weighted_moments
+from eosparse.core.moments import (
+    Moments,
+    centred_moments,
+    has_lost_digits,
+    rough_moments,
+    weighted_moments,
+)
 from eosparse.core.notices import (
     DegenerateDataWarning,
     LostClassWarning,
@@ -48,6 +54,12 @@ from eosparse.core.quantiles import (
     weighted_quantiles,
 )
 from eosparse.core.rows import Mergeable, Rows, Strata, fold_blocks, has_mass
+from eosparse.core.triangles import (
+    factor_lower,
+    factor_plainly,
+    find_condition,
+    invert_lower,
+)
 from eosparse.core.weights import OptimalWeights, WeightSummary, optimal_weights
 
 __all__ = [
@@ -87,12 +99,17 @@ __all__ = [
     "check_number",
     "check_whole",
     "chi_squared_quantile",
+    "factor_lower",
+    "factor_plainly",
+    "find_condition",
     "fold_blocks",
     "has_lost_digits",
     "has_mass",
     "interpolate_quantiles",
+    "invert_lower",
     "longest_plateau",
     "optimal_weights",
+    "rough_moments",
     "rowwise_weights",
     "rowwise_weights_for_perplexity",
     "solve_from_prior",

@@ -268,7 +268,8 @@ class _Alternation(Generic[Block, Theta, Stats]):
         holds = summary is not None and summary.kish_size >= self.model.smallest_size
         if state.objective_history:
             before, now = state.objective_history[-1], summary.objective if summary else np.inf
-            if not (holds and now <= before):
+            slack = self.model.objective_rounding * max(1.0, abs(before))
+            if not (holds and now <= before + slack):
                 if state.plain is not None:
                     return self._end_at_limit(replace(state, theta=state.plain, plain=None))
                 if holds and not self._can_only_be_rounding(state):
@@ -298,7 +299,8 @@ class _Alternation(Generic[Block, Theta, Stats]):
         theta, history = state.theta, state.objective_history
         target = self.tol * max(self.model.objective_unit(self.alpha), self._find_size(state))
         state = replace(state, fall=np.nan, target=target)
-        if len(history) > 1 and history[-2] - history[-1] <= target:
+        tells = not self.model.objective_rounding  # whether the objective does
+        if tells and len(history) > 1 and history[-2] - history[-1] <= target:
             return replace(state, status=Status.CONVERGED)
         if state.n_iter >= self.max_iter:  # a further step would never be visited
             return replace(state, status=Status.MAX_ITER)

@@ -103,11 +103,15 @@ class ErrorModel(ABC, Generic[Block, Theta, Stats]):
         Whether it is proven, and tested, that `solve` never raises the weighted error. Only
         rounding can then raise the objective, and the alternation ends there. Otherwise a rise is
         a mistake of the model, and a `DescentError` says so.
+    objective_rounding : float
+        Relative rounding of the objective, if it is more than that of double precision. A rise by
+        less is none, and the alternation ends by what the model foresees.
     """
 
     smallest_size: float = 2.0
     is_exact: bool = True
     is_proven: bool = False
+    objective_rounding: float = 0.0
 
     @abstractmethod
     def errors(self, block: Block, theta: Theta) -> FloatArray:

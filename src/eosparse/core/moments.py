@@ -51,7 +51,7 @@ class Moments:
         rest = theirs * other.scatter
         scatter += rest
         part = mine * theirs * gap
-        scatter += part * gap if scatter.ndim == 1 else np.outer(part, gap, out=rest)
+        scatter += part * gap if scatter.ndim == 1 else np.multiply(part[:, None], gap, out=rest)
         return Moments(mass, mine * self.mean + theirs * other.mean, scatter)
 
 
@@ -117,6 +117,30 @@ def centred_moments(centred: FloatArray, weights: FloatArray, *, diagonal: bool)
         return None
     around -= gap * gap if diagonal else np.outer(gap, gap)
     return Moments(mass, gap, around)
+
+
+def rough_moments(values: FloatArray, weights: FloatArray) -> Moments:
+    """Return the moments of rows in single precision that lie around zero, in half of the time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import rough_moments
+    >>> rows = np.array([[-1.0], [3.0]], dtype=np.float32)
+    >>> moments = rough_moments(rows, np.array([3.0, 1.0]))
+    >>> moments.mean.tolist(), moments.scatter.tolist()
+    ([0.0], [[3.0]])
+    """
+    mass = float(weights.sum())
+    counted = weights > _NEGLIGIBLE * weights.max()
+    if np.count_nonzero(counted) < _WORTH_A_COPY * len(weights):
+        values, weights = values[counted], weights[counted]
+    share = (weights / mass).astype(values.dtype)
+    mean = (share @ values).astype(np.float64)
+    scaled = values * np.sqrt(share)[:, None]
+    scatter = (scaled.T @ scaled).astype(np.float64)
+    scatter -= np.outer(mean, mean)
+    return Moments(mass, mean, scatter)
 
 
 def has_lost_digits(gap: FloatArray, squares: FloatArray) -> bool:

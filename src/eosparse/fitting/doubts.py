@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray
+from eosparse.fitting.white_sample import WhiteSample
 from eosparse.inference import Group, Promise, have_joint_tails
 from eosparse.models import Fit
 from eosparse.rows import ColumnKind, Kind, Sample, TableView
@@ -30,9 +31,8 @@ _LEAST_BAD, _BAD_PER_ROW = 2.0, 0.02
 
 def doubt_law(
     promise: Promise,
-    fit: Fit[Any],
+    rows: WhiteSample,
     groups: tuple[Group, ...],
-    sample: Sample,
     is_good: BoolArray,
     misfits: Mapping[str, float],
     columns: tuple[ColumnKind, ...],
@@ -41,6 +41,7 @@ def doubt_law(
 
     Given are also which rows of the sample are not flagged, and how badly columns are bent.
     """
+    fit, sample = rows.fit, rows.sample
     promise = doubt_exact_fit(promise, fit)
     if not promise:
         return promise
@@ -48,7 +49,7 @@ def doubt_law(
     doubts = (
         _doubt_tails(view, sample, columns),
         _doubt_bends(misfits, float(sample.mass[is_good].sum())),
-        _doubt_independence(fit, sample, is_good),
+        _doubt_independence(rows, is_good),
         _doubt_groups(view, groups, sample),
         _doubt_counts(sample.values[is_good], columns),
     )
@@ -114,16 +115,17 @@ def _doubt_bends(misfits: Mapping[str, float], n_rows: float) -> str | None:
     return f"the law that {worst!r} is bent to describes it badly"
 
 
-def _doubt_independence(fit: Fit[Any], sample: Sample, is_good: BoolArray) -> str | None:
+def _doubt_independence(rows: WhiteSample, is_good: BoolArray) -> str | None:
     """Say so if good rows that lie far out in one direction do so in others too.
 
     Elliptical laws with heavy tails are of that kind, however well each column is bent.
     """
+    fit, sample = rows.fit, rows.sample
     known = is_good & ~np.isnan(sample.values).any(axis=1)
     is_told = known.sum() >= _ROWS_OF_DIRECTIONS * sample.values.shape[1]
     if not (fit.model.is_one_cloud and is_told):
         return None
-    if not have_joint_tails(fit.whiten(sample.values[known]), sample.mass[known]):
+    if not have_joint_tails(rows.take(known), sample.mass[known]):
         return None
     return "rows that lie far out in some columns do so in others, more than correlations say"
 

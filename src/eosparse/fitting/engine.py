@@ -24,11 +24,13 @@ from eosparse.core import (
     DegenerateDataWarning,
     Iteration,
     Result,
+    State,
     Status,
     alternate,
     warn_caller,
 )
 from eosparse.fitting.checkpoint import Checkpoint, fingerprint
+from eosparse.fitting.first_passes import pass_over_part, pass_roughly, take_part
 from eosparse.fitting.notices import refuse_equal_weights
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.search import MODEL_EFFICIENCY, Search, find_rounding
@@ -58,16 +60,8 @@ from eosparse.rows import (
     take_sample,
 )
 
-# The alternation first runs on this part of the rows, whose passes are cheap.
-_WARMING_SHARE = 1 / 16
 # Rows without gaps, per column, that are enough to choose by.
 _WHOLE_ROWS_PER_COLUMN = 20
-# With fewer rows than this many samples, it would learn little more than the sample told.
-_LEAST_WARMING = 2
-# 32 MB.
-_MOST_WARMING_NUMBERS = 2**22
-# The solution for all rows differs by more than this tolerance, so more passes would be wasted.
-_WARMING_TOL, _WARMING_PASSES = 1e-6, 60
 # The α of a given perplexity is at most this many times the proposed one.
 _FARTHEST_ALPHA = 1e5
 # A root search that ends farther from the perplexity than this, relatively, ended at a jump.
@@ -140,13 +134,11 @@ def fit_model(
     if law is not None:
         completed = completed.accept_gaps(law, share)
     rounding = find_rounding(seen) if completed.is_squared else -np.inf
-    rows, checkpoint, warming = seen.table, None, None
+    rows, checkpoint = seen.table, None
     if options.checkpoint is not None:
         checkpoint = _open_checkpoint(options.checkpoint, model, sample, options)
-    n_warming = int(table.n_present * _WARMING_SHARE)
-    if completed.warms_up and n_warming >= _LEAST_WARMING * len(sample.mass):
-        warming = _take_warming_rows(rows, n_warming)
-    problem = _FitProblem(rows, seen, options, rounding, checkpoint, warming)
+    part = take_part(rows, len(sample.mass)) if completed.warms_up else None
+    problem = _FitProblem(rows, seen, options, rounding, checkpoint, part)
     attempt, result = problem.fit(completed)
     if completed.is_squared:
         _warn_if_determined(result, attempt.model.n_determining(seen.values.shape[1]))
@@ -184,7 +176,7 @@ class _FitProblem:
     options: FitOptions
     rounding: float
     checkpoint: Checkpoint | None
-    warming: MemoryRows | None
+    part: MemoryRows | None
 
     def fit(self, model: TableModel[Any, Any]) -> tuple[Attempt[Any], Result[Any]]:
         """Try the proposals of the model, or of the general search, until one does not collapse."""
@@ -214,26 +206,22 @@ class _FitProblem:
     def fit_rows(self, attempt: Attempt[Any]) -> Result[Any]:
         """Alternate on all rows from the start of an attempt; raise if the weights collapse."""
         model, alpha, options = attempt.model, attempt.alpha, self.options
-        theta, callbacks = attempt.theta, options.callbacks
-        if attempt.begin is not None:
-            theta = attempt.begin(self.rows if self.warming is None else self.warming)
-        elif theta is None:
-            theta = model.start_from(self.weigh_start())
+        callbacks = options.callbacks
         state, guard = None, cast(AbstractContextManager[None], nullcontext())
         if self.checkpoint is not None:
             name = self.checkpoint.begin_attempt(alpha)
             callbacks = (self.checkpoint.save_to(name), *callbacks)
-            state = self.checkpoint.load(name, theta, partial(model.errors, self.sample.values))
+            template, find_errors = self.begin(attempt), partial(model.errors, self.sample.values)
+            state = self.checkpoint.load(name, template, find_errors)
             guard = guard if state is None else self.checkpoint.name_changed_rows()
-        start: Any = theta if state is None else state
-        if state is None and self.warming is not None:
-            start = self.warm_up(attempt, theta)
+        if state is None:
+            state = self.start(attempt)
         with guard:
             result = alternate(
                 model,
                 self.rows,
                 alpha,
-                start,
+                state,
                 tol=options.tol,
                 max_iter=options.max_iter,
                 callback=_call_all(callbacks) if callbacks else None,
@@ -250,20 +238,24 @@ class _FitProblem:
             return self.rows
         return self.rows.reweight(start, self.options.random_state)
 
-    def warm_up(self, attempt: Attempt[Any], theta: Any) -> Any:
-        """Bring a start close to its end on a part of the rows."""
-        assert self.warming is not None
-        result = alternate(
-            attempt.model,
-            self.warming,
-            attempt.alpha,
-            theta,
-            tol=_WARMING_TOL,
-            max_iter=_WARMING_PASSES,
-        )
-        if result.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        return theta if result.status is Status.COLLAPSED else result.theta
+    def start(self, attempt: Attempt[Any]) -> State[Any]:
+        """Return where exact passes start: close to the end, after passes that are not."""
+        if self.part is not None:
+            attempt = replace(
+                attempt, theta=pass_over_part(attempt, self.begin(attempt), self.part)
+            )
+        elif attempt.begin is None:
+            attempt = replace(attempt, theta=self.begin(attempt))
+        state = pass_roughly(attempt, self.rows, self.options)
+        return State(self.begin(attempt)) if state is None else state
+
+    def begin(self, attempt: Attempt[Any]) -> Any:
+        """Return the θ at which an attempt starts."""
+        if attempt.theta is not None:
+            return attempt.theta
+        if attempt.begin is not None:
+            return attempt.begin(self.rows if self.part is None else self.part)
+        return attempt.model.start_from(self.weigh_start())
 
     def fit_perplexity(
         self, attempt: Attempt[Any], perplexity: float
@@ -308,13 +300,6 @@ def _open_checkpoint(
     described = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(model))
     problem = fingerprint(sample.values, sample.mass, _FORMAT, sizes, repr(asked), start, described)
     return Checkpoint(Path(path), problem)
-
-
-def _take_warming_rows(rows: Table, size: int) -> MemoryRows:
-    """Return a part of the rows, in memory, on which the alternation runs first."""
-    part = take_sample(rows, min(size, _MOST_WARMING_NUMBERS // rows.n_features))
-    prior = None if (part.mass == 1.0).all() else part.mass
-    return MemoryRows(part.values, prior, rows.prepare)
 
 
 def _call_all(callbacks: tuple[Callback, ...]) -> Callback:

@@ -55,6 +55,7 @@ from eosparse.fitting.row_groups import (
     find_groups_beyond,
 )
 from eosparse.fitting.rungs import Preparation, Prepared, check_law, sample_once
+from eosparse.fitting.white_sample import WhiteSample
 from eosparse.inference import Group, Promise, TailCheck
 from eosparse.models import Fit, Surprise, TableModel
 from eosparse.rows import (
@@ -123,6 +124,8 @@ class Climb:
         Groups of rows that sit apart.
     misfits : dict
         How far each bent column is from the law that it is bent to, among rows that belong.
+    rows : WhiteSample or None
+        The sample as the fit whitens it.
     """
 
     fit: Fit[Any]
@@ -135,6 +138,7 @@ class Climb:
     check: TailCheck
     groups: tuple[Group, ...] = ()
     misfits: Mapping[str, float] = field(default_factory=dict)
+    rows: WhiteSample | None = None
 
 
 @dataclass(frozen=True)
@@ -204,10 +208,10 @@ class Ladder:
 
     def _hides_groups(self, found: Climb) -> bool:
         """Whether the rows that one cloud holds show a valley between groups."""
-        if not found.fit.model.is_one_cloud:
+        if not found.fit.model.is_one_cloud or found.rows is None:
             return False
-        fitted = self._measure_sample(found.fit, found.distances)
-        return self._preparation.shows_groups(~np.asarray(found.judge.is_outlier(fitted)))
+        held = ~np.asarray(found.judge.is_outlier(self._measure_sample(found.fit, found.distances)))
+        return self._preparation.shows_groups(held, found.rows)
 
     def _look_for_margins(self, rungs: tuple[str, ...], found: Climb) -> Climb | None:
         """Return bent columns, if they explain most of the rows that one Gaussian flags.
@@ -272,7 +276,8 @@ class Ladder:
         check = check_law(judge, self.sample, fitted)
         groups: tuple[Group, ...] = ()
         if fit.model.is_one_cloud:
-            groups = find_flagged_groups(judge, self.sample, fitted, self.columns)
+            rows = WhiteSample(fit, self.sample)
+            groups = find_flagged_groups(judge, rows, fitted, self.columns)
         promise = doubt_exact_fit(decide("gaussian", check, groups), fit)
         reason = f"The model was asked for: {type(model).__name__}."
         return Climb(fit, judge, distances, None, reason, promise, self.columns, check, groups)
@@ -332,13 +337,14 @@ class Ladder:
         judge, distances = self._judge(fit)
         fitted = self._measure_sample(fit, distances)
         check = check_law(judge, self.sample, fitted)
-        groups = self._find_groups(rung, judge, fitted)
+        rows = WhiteSample(fit, self.sample)
+        groups = self._find_groups(rung, judge, rows, fitted)
         reason = give_reason(rung, prepared, failed)
         promise = doubt_flags(decide(rung, check, groups), check)
         is_good = ~judge.is_outlier(fitted)
         misfits = measure_bends(fit, self.sample, is_good, self.columns)
-        promise = doubt_law(promise, fit, groups, self.sample, is_good, misfits, self.columns)
-        said = (rung, reason, promise, self.columns, check, groups, misfits)
+        promise = doubt_law(promise, rows, groups, is_good, misfits, self.columns)
+        said = (rung, reason, promise, self.columns, check, groups, misfits, rows)
         return self._add_surprise(Climb(fit, judge, distances, *said), fitted)
 
     def _add_surprise(self, found: Climb, fitted: FloatArray) -> Climb:
@@ -372,15 +378,16 @@ class Ladder:
 
     def _measure_sample(self, fit: Fit[Any], distances: Table) -> FloatArray:
         """Return the distances of the rows of the sample; those of all rows may hold them."""
-        is_all = len(self.sample.mass) == distances.n_present  # copies of rows are not in a sample
-        if is_all and distances.is_in_memory:
-            return distances.take(np.arange(distances.n_present))[0]
+        if self.sample.numbers is not None and distances.is_in_memory:
+            return distances.take(self.sample.numbers)[0]
         return fit.measure(self.sample.values)
 
-    def _find_groups(self, rung: str, judge: Judge, fitted: FloatArray) -> tuple[Group, ...]:
+    def _find_groups(
+        self, rung: str, judge: Judge, rows: WhiteSample, fitted: FloatArray
+    ) -> tuple[Group, ...]:
         if rung == "local":
             return find_groups_beyond(judge, self.sample, self.columns)
-        apart = find_flagged_groups(judge, self.sample, fitted, self.columns)
+        apart = find_flagged_groups(judge, rows, fitted, self.columns)
         if rung == "groups":
             return describe_components(judge, self.table.mass, self.columns, apart)
         return apart

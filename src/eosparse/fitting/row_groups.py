@@ -8,6 +8,7 @@ import numpy as np
 
 from eosparse.core import FloatArray
 from eosparse.fitting.judge import Judge
+from eosparse.fitting.white_sample import WhiteSample
 from eosparse.inference import Group, MixtureLaw, find_groups_apart
 from eosparse.inference.groups_apart import FEWEST, LEAST_SHARE
 from eosparse.rows import ColumnKind, Sample, TableView
@@ -19,15 +20,15 @@ _MOST_NAMED = 2
 
 
 def find_flagged_groups(
-    judge: Judge, sample: Sample, fitted: FloatArray, columns: Columns
+    judge: Judge, rows: WhiteSample, fitted: FloatArray, columns: Columns
 ) -> tuple[Group, ...]:
     """Find groups among the flagged rows of a sample, given their distances."""
-    values = sample.values
+    sample, values = rows.sample, rows.sample.values
     chosen = judge.is_outlier(fitted) & (sample.mass > 0)
     flagged, mass, total = values[chosen], sample.mass[chosen], float(sample.mass.sum())
     if not len(flagged):
         return ()
-    parts = find_groups_apart(judge.fit.whiten(flagged), total, values.shape[1], mass)
+    parts = find_groups_apart(rows.take(chosen), total, values.shape[1], mass)
     n_rows = sample.table.mass
     return tuple(
         _describe(judge, flagged[part], float(mass[part].sum()) / total, n_rows, columns)

@@ -14,6 +14,7 @@ from eosparse.core import BoolArray, CollapseError, FloatArray
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.options import FitOptions
+from eosparse.fitting.white_sample import WhiteSample
 from eosparse.inference import MixtureLaw, TailCheck
 from eosparse.models import (
     GaussianModel,
@@ -53,8 +54,8 @@ _BELIEVED = 0.002
 _LEFT_OUT = 0.1
 # Bending a column takes some milliseconds; thousands are only scaled.
 _MOST_BENT = 500
-# From so many columns on, their scale comes from three quantiles.
-_MANY_COLUMNS = 64
+# From so many columns on, their scale comes from three quantiles of so many rows.
+_MANY_COLUMNS, _ROWS_OF_SCALE = 64, 1000
 # More groups than this are better described by local distances, and so are those that this many
 # rows do not show.
 _MOST_GROUPS, _GROUP_SAMPLE = 5, 1000
@@ -254,9 +255,18 @@ class Preparation:
         begin, n_groups = seen.judge.fit.result.theta.restrict(kept), int(kept.sum())
         return Prepared(MixtureModel(n_groups, begin=begin), seen.prepared.view, n_groups)
 
-    def shows_groups(self, held: BoolArray) -> bool:
-        """Whether some rows show groups, with their columns as they are."""
-        return self._show_groups(self._scale(self.sample.values[held]), self.sample.mass[held])
+    def shows_groups(self, held: BoolArray, rows: WhiteSample) -> bool:
+        """Whether some rows that a fit of one cloud holds show groups.
+
+        With their columns as they are; rows with many columns need not be whitened a second time.
+        """
+        values, mass = self.sample.values[held], self.sample.mass[held]
+        white = None
+        if len(self.columns) >= _MANY_COLUMNS and rows.fit.model.spans_columns:
+            white = None if has_gaps(values) else rows.take(held)
+        if white is not None:
+            np.clip(white, -_REACH, _REACH, out=white)
+        return self._show_groups(self._scale(values), mass, white)
 
     def _scale(self, values: FloatArray) -> FloatArray:
         """Return the columns of numbers, shifted and scaled.
@@ -266,22 +276,24 @@ class Preparation:
         if not self._is_plain or len(self.columns) < _MANY_COLUMNS:
             return self._learn()(values)
         numbers = [column.kind is not Kind.IGNORED for column in self.columns]
-        table = self.sample.values
+        some = spread_out(len(self.sample.mass), _ROWS_OF_SCALE)
+        table, mass = self.sample.values[some], self.sample.mass[some]
         if not all(numbers):
             table, values = table[:, numbers], values[:, numbers]
         if has_gaps(table):
-            table = draw_gaps(guess_law(table, self.sample.mass), table)
-        centre, spread = replace(self.sample, values=table).centre_and_spread
-        scaled = np.asarray(values - centre)
-        scaled /= np.where(spread > 0, spread, 1.0)
+            table = draw_gaps(guess_law(table, mass), table)
+        centre, spread = replace(self.sample, values=table, mass=mass).centre_and_spread
+        scaled = np.empty(values.shape, np.float32)  # enough to see a valley
+        np.subtract(values, centre, out=scaled, casting="same_kind")
+        scaled /= np.where(spread > 0, spread, 1.0).astype(np.float32)
         return scaled
 
     @staticmethod
-    def _show_groups(rows: FloatArray, mass: FloatArray) -> bool:
+    def _show_groups(rows: FloatArray, mass: FloatArray, white: FloatArray | None = None) -> bool:
         """Whether some direction shows a valley between two peaks, outliers drawn in."""
         if has_gaps(rows):
             rows = draw_gaps(guess_law(rows, mass), rows)
-        return shows_groups(np.clip(rows, -_REACH, _REACH), mass)
+        return shows_groups(np.clip(rows, -_REACH, _REACH), mass, white)
 
     @cached_property
     def _margins(self) -> Prepared | None:

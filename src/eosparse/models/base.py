@@ -6,6 +6,7 @@ explaining them need more; a model overrides what it knows better than the defau
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, Self
@@ -53,6 +54,20 @@ class Request:
     is_alpha_open: bool = True
 
 
+class Beginning(ABC, Generic[Theta]):
+    """Rows that are believed, by which a fit begins."""
+
+    @abstractmethod
+    def __call__(self, rows: Table) -> Theta:
+        """Return the θ that fits them, among all rows as stored."""
+
+    @abstractmethod
+    def begin_roughly(
+        self, rows: Table, model: ErrorModel[FloatArray, Theta, Any]
+    ) -> tuple[Theta, Table]:
+        """Return it for rows in single precision, and those of them that may have weight."""
+
+
 @dataclass(frozen=True)
 class Attempt(Generic[Theta]):
     """A way to fit all rows: a model, α, and the θ to start from.
@@ -64,7 +79,15 @@ class Attempt(Generic[Theta]):
     model: TableModel[Theta, Any]
     alpha: float
     theta: Theta | None = None
-    begin: Callable[[Table], Theta] | None = None
+    begin: Beginning[Theta] | None = None
+
+
+@dataclass(frozen=True)
+class Roughly(Generic[Theta]):
+    """A model in single precision, and the function that brings blocks of rows to it."""
+
+    model: ErrorModel[FloatArray, Theta, Any]
+    bring: Callable[[FloatArray], FloatArray]
 
 
 class TableModel(ErrorModel[FloatArray, Theta, Stats]):
@@ -106,6 +129,11 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
 
     warms_up: ClassVar[bool] = False
     """Whether to alternate on a part of the rows first, if there are very many."""
+
+    @property
+    def spans_columns(self) -> bool:
+        """Whether good rows vary in all columns, none of which follows from the others."""
+        return True
 
     def objective_unit(self, alpha: float) -> float:
         """Return α for squared distances, which have units, and one for other errors."""
@@ -188,6 +216,10 @@ class TableModel(ErrorModel[FloatArray, Theta, Stats]):
             f"X has missing values, which {type(self).__name__} does not take. Fill or drop them, "
             "or use model='auto'."
         )
+
+    def in_single_precision(self, start: Any) -> Roughly[Theta] | None:  # noqa: ARG002  # for subclasses
+        """Return a less exact model for passes from a θ or a beginning, half as long; or None."""
+        return None
 
     def conclude(self, result: Result[Theta]) -> Self:  # noqa: ARG002  # for subclasses
         """Return the model by which rows are judged after a fit."""

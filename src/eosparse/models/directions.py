@@ -14,7 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, weighted_moments
+from eosparse.models.normal import Normal, SingularFitError
 from eosparse.rows import map_columns
+
+# With more columns, a search in all of them takes longer than a fit: eigenvectors are then found by
+# power iterations, in single precision, and only few of them.
+WIDE = 64
 
 # A part with no more than this share of the mass is none.
 _ROUNDING = 1e-12
@@ -32,6 +37,10 @@ _N_KEPT = 2
 _N_AXES = 3
 # Of more axes and columns, so many are split: to sort all of them would take longer than a fit.
 _MOST_SPLIT = 128
+# Directions from which others are sought in wide tables, at each end, and leading axes there.
+_N_STARTS, MANY_AXES = 4, 16
+# Steps of the power iteration, from whose result other iterations start.
+_POWER_STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -111,22 +120,32 @@ def odd_projections(
     seen = mass > 0 if seen is None else seen
     white = whiten_rows(values, mass) if white is None else white
     followed = white @ extreme_directions(white[seen], mass[seen])
-    plain = _choose_plain(white, values, mass, seen)
+    plain = _choose_plain(find_axes(values, mass, white), values, mass, seen)
     explained = split_in_two(plain[seen], mass[seen]).explained
     return np.column_stack([followed, plain[:, np.argsort(-explained, kind="stable")[:_N_AXES]]])
 
 
+def find_axes(values: FloatArray, mass: FloatArray, white: FloatArray) -> FloatArray:
+    """Return the rows along principal axes: all of them, or the leading ones of a wide table."""
+    if values.shape[1] <= WIDE:
+        return white  # whitened by eigenvectors
+    share = (mass / mass.sum()).astype(np.float32)
+    centred = values.astype(np.float32)
+    centred -= share @ centred
+    return np.asarray(centred @ leading_axes(centred, share, MANY_AXES))
+
+
 def _choose_plain(
-    white: FloatArray, values: FloatArray, mass: FloatArray, seen: BoolArray
+    axes: FloatArray, values: FloatArray, mass: FloatArray, seen: BoolArray
 ) -> FloatArray:
     """Return axes and columns; of many, those along which rows look most like two groups."""
-    n_axes = white.shape[1]
+    n_axes = axes.shape[1]
     if n_axes + values.shape[1] <= _MOST_SPLIT:
-        return np.column_stack([white, values])
+        return np.column_stack([axes, values])
     share = mass[seen] / mass[seen].sum()
-    looks = np.concatenate([_look_split(part[seen], share) for part in (white, values)])
+    looks = np.concatenate([_look_split(part[seen], share) for part in (axes, values)])
     first = np.argsort(-looks, kind="stable")[:_MOST_SPLIT]
-    found = [white[:, i] if i < n_axes else values[:, i - n_axes] for i in first]
+    found = [axes[:, i] if i < n_axes else values[:, i - n_axes] for i in first]
     return np.column_stack(found)
 
 
@@ -158,6 +177,11 @@ def whiten_rows(values: FloatArray, mass: FloatArray) -> FloatArray:
     [[-1.0], [1.0]]
     """
     moments = weighted_moments(values, mass, diagonal=False)
+    if values.shape[1] > WIDE:
+        try:
+            return Normal(moments.mean, moments.scatter).whiten(values - moments.mean)
+        except SingularFitError:
+            pass
     variances, vectors = np.linalg.eigh(moments.scatter)
     kept = variances > _LEAST_VARIANCE * variances[-1]
     white: FloatArray = (values - moments.mean) @ (vectors[:, kept] / np.sqrt(variances[kept]))
@@ -171,6 +195,8 @@ def extreme_directions(white: FloatArray, mass: FloatArray) -> FloatArray:
     (the leading principal ones), and, for the skewness, from E[|z|² z], which is the direction of
     the other group if there are two.
     """
+    if white.shape[1] > WIDE:
+        return follow_from_ends(white, mass)
     share = mass / mass.sum()
     length = np.einsum("ij,ij->i", white, white)
     weighted = white * (share * length)[:, None]
@@ -179,6 +205,42 @@ def extreme_directions(white: FloatArray, mass: FloatArray) -> FloatArray:
     axes = np.eye(white.shape[1])[:, -size:]
     starts = np.concatenate([fourth[:, :size], fourth[:, -size:], axes], axis=1)
     return follow_extremes(white, share, starts, weighted.sum(axis=0))
+
+
+def follow_from_ends(white: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return directions of extreme kurtosis and skewness, found without all eigenvectors.
+
+    The search starts from the largest and smallest eigenvectors of E[|z|² z z'], where rows far
+    out count no more than twice the typical ones.
+    """
+    white, share = white.astype(np.float32), (mass / mass.sum()).astype(np.float32)
+    length = np.einsum("ij,ij->i", white, white)
+    weights = share * np.minimum(length / np.median(length), 2.0)
+    high = low = random_directions(white.shape[1], _N_STARTS).astype(np.float32)
+    largest = np.float32(0.0)
+    for _ in range(_POWER_STEPS):
+        both = np.concatenate([high, low], axis=1)  # rows are read once for both
+        up, down = np.hsplit(white.T @ (weights[:, None] * (white @ both)), 2)
+        largest = max(largest, np.linalg.norm(up, axis=0).max())
+        high, low = np.linalg.qr(up)[0], np.linalg.qr(largest * low - down)[0]
+    starts = np.concatenate([high, low], axis=1)
+    if len(starts) <= MANY_AXES:  # every axis may be near a group
+        starts = np.concatenate([starts, np.eye(len(starts), dtype=starts.dtype)], axis=1)
+    return follow_extremes(white, share, starts, weights @ white).astype(np.float64)
+
+
+def leading_axes(centred: FloatArray, share: FloatArray, n_axes: int) -> FloatArray:
+    """Return the first principal axes of rows, by power iterations on a block of directions."""
+    axes, scaled = random_directions(centred.shape[1], n_axes), share.astype(centred.dtype)[:, None]
+    for _ in range(_POWER_STEPS):
+        axes, _ = np.linalg.qr(centred.T @ (scaled * (centred @ axes.astype(centred.dtype))))
+    return axes
+
+
+def random_directions(size: int, count: int) -> FloatArray:
+    """Return orthonormal directions, always the same ones."""
+    random = np.random.RandomState(0).standard_normal((size, min(count, size)))
+    return np.asarray(np.linalg.qr(random)[0])
 
 
 def follow_extremes(

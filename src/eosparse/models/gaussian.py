@@ -52,6 +52,7 @@ from eosparse.models.gaussian_gaps import (
     visit_gaps,
 )
 from eosparse.models.gaussian_law import find_gaussian_law, is_law_known, part_in_span
+from eosparse.models.gaussian_rough import find_rough_model
 from eosparse.models.gaussian_search import propose_attempts
 from eosparse.models.normal import (
     RANK_TOLERANCE,
@@ -155,11 +156,17 @@ class GaussianModel(TableModel[Normal, Moments]):
     conclude = conclude
     whiten = whiten
     deviations = find_deviations
+    in_single_precision = find_rough_model
     has_known_law = property(is_law_known)
 
     def __post_init__(self) -> None:
         if not isinstance(self.shrinkage, str):  # frozen, but λ follows from it
             object.__setattr__(self, "amount", self.shrinkage)
+
+    @property
+    def spans_columns(self) -> bool:
+        """Whether good rows vary in all columns, none of which follows from the others."""
+        return self.coordinates is None or self.coordinates.basis is None
 
     def coupling(self, alpha: float) -> float:
         """Return c, the exponent of the weights ``w ∝ exp(-c·m/2)``."""

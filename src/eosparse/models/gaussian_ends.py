@@ -36,16 +36,17 @@ from eosparse.core import (
     Result,
     Status,
     alternate,
+    rough_moments,
     weighted_moments,
     weighted_quantiles,
 )
 from eosparse.inference import ScaledF, SelfPull
+from eosparse.models.directions import WIDE
 from eosparse.models.exact_fit import ExactFitError, find_plane, is_simplex
 from eosparse.models.gaussian_guesses import guess_clean_rows
 from eosparse.models.gaussian_law import part_in_span
 from eosparse.models.groups import find_group
 from eosparse.models.normal import Normal, SingularFitError
-from eosparse.models.sketch import WIDE
 from eosparse.rows import MemoryRows, map_parallel
 
 if TYPE_CHECKING:
@@ -347,7 +348,9 @@ class StartSearch:
         return weights, Measured(self.fit(weights), self.values)
 
     def fit(self, weights: FloatArray) -> Normal:
-        """Return the fit to weighted rows."""
+        """Return the fit to weighted rows, in their precision."""
+        if self.values.dtype == np.float32:
+            return self.model.solve(rough_moments(self.values, weights)).astype(np.float32)
         return self.model.solve(self.model.statistics(self.values, weights))
 
     def _leave_out(self, measured: Measured, weights: FloatArray) -> FloatArray:
@@ -372,6 +375,7 @@ class StartSearch:
     ) -> Candidate | None:
         """Alternate from a start; None if it collapses."""
         rows = MemoryRows(self.values, self.prior)
+        start = start.astype(np.float64)
         result = alternate(self.model, rows, alpha, start, tol=tol, max_iter=max_iter)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt  # a search cut short has no answer

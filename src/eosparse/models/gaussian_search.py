@@ -25,6 +25,7 @@ from eosparse.core import (
     warn_caller,
 )
 from eosparse.models.base import Attempt, Request
+from eosparse.models.directions import WIDE
 from eosparse.models.efficiency import (
     coupling_for_efficiency,
     covariance_parameters,
@@ -36,7 +37,7 @@ from eosparse.models.gaussian_ends import Candidate, Measured, StartSearch
 from eosparse.models.normal import Normal
 from eosparse.models.recapture import MOST_WEIGHT, stay_out
 from eosparse.models.shrinkage import choose_shrinkage
-from eosparse.models.sketch import WIDE, Members, choose_sketch
+from eosparse.models.sketch import Members, choose_sketch
 from eosparse.rows import Sample, single_threaded_blas
 
 if TYPE_CHECKING:
@@ -214,6 +215,11 @@ class _Choice:
         prior, total = None if (mass == 1.0).all() else mass, float(sample.mass.sum())
         return StartSearch(working, values, mass, prior, sample.copies, total)
 
+    def _search_roughly(self) -> StartSearch:
+        """Return the search in single precision: which rows belong is no question of digits."""
+        search = self.search()
+        return replace(search, values=search.values.astype(np.float32))
+
     def _improve(self, search: StartSearch, best: Candidate | None) -> Candidate | None:
         """Return the best solution at any c; warn if rows that it holds may be outliers."""
         found = self._find_bolder(search, best) or best
@@ -259,16 +265,18 @@ class _Choice:
             found = narrow.find_solution(narrow.first_coupling())[1]
         if found is None:
             return Attempt(model, alpha)
-        members = Members(model, sketch, found.theta, found.cut, coupling)
+        is_held = found.inside & (sample.mass > 0)
+        centre = sample.mass[is_held] @ working[is_held] / sample.mass[is_held].sum()
+        members = Members(model, sketch, found.theta, found.cut, coupling, centre)
         far = _lies_far(found, seen.values)
         if model.amount > 0.0:
             start = members.weigh(working, sample.mass)
             return self._attempt_crowded(start, far, coupling, alpha)
         holding = self._hold(narrow.search(), found, far, coupling)
         if holding == coupling:
-            return Attempt(model, alpha, begin=members.begin)
+            return Attempt(model, alpha, begin=members)
         bold = replace(members, coupling=holding)
-        return Attempt(model, model.alpha(holding), begin=bold.begin)
+        return Attempt(model, model.alpha(holding), begin=bold)
 
     def _attempt_crowded(
         self, start: FloatArray, far: BoolArray, coupling: float, alpha: float
@@ -278,14 +286,14 @@ class _Choice:
         Outliers make a table look structured, and a covariance that follows them takes them in. So
         it may take in rows that lie far away in the sketch, which is said.
         """
-        search = self.search()
+        search = self._search_roughly()
         weights, grown = search.grow(search.concentrate_weights(start, self.sample.mass))
         if not self.request.is_alpha_open or self.model.shrinkage != "auto":
-            return Attempt(self.model, alpha, grown.fit)
+            return Attempt(self.model, alpha, grown.fit.astype(np.float64))
         taken = weights > 0
         if (weights == self.sample.mass).all():  # they have chosen it before
             self._warn_if_near(grown, coupling, taken & ~far)
-            return Attempt(self.model, alpha, grown.fit)
+            return Attempt(self.model, alpha, grown.fit.astype(np.float64))
         share = float(weights.sum() / self.sample.mass.sum())
         rows = replace(
             self.sample,
@@ -294,12 +302,12 @@ class _Choice:
             n_rows=share * self.sample.n_rows,
         )
         inner = replace(self, model=choose_shrinkage(self.model, rows))
-        weights, grown = inner.search().grow(weights)
+        weights, grown = inner._search_roughly().grow(weights)
         relaxed = inner.first_coupling() * coupling / self.first_coupling()
         taken = weights > 0
         if not self._warn_if_near(grown, relaxed, taken & ~far) and not (far & taken).any():
             relaxed = inner._keep_out(grown, relaxed, taken)
-        return Attempt(inner.model, inner.model.alpha(relaxed), grown.fit)
+        return Attempt(inner.model, inner.model.alpha(relaxed), grown.fit.astype(np.float64))
 
     def _warn_if_near(self, grown: Measured, coupling: float, taken: BoolArray) -> bool:
         """Warn, and return True, if rows that should be left out have weight, taken in or not."""

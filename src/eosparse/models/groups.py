@@ -66,8 +66,10 @@ def find_group(values: FloatArray, mass: FloatArray, evidence: float = 1.0) -> B
     return None
 
 
-def shows_groups(values: FloatArray, mass: FloatArray) -> bool:
+def shows_groups(values: FloatArray, mass: FloatArray, white: FloatArray | None = None) -> bool:
     """Whether rows show a valley between two peaks along some direction, whatever their number.
+
+    The rows may be given `white` too, in coordinates in which their covariance is the identity.
 
     Examples
     --------
@@ -78,7 +80,7 @@ def shows_groups(values: FloatArray, mass: FloatArray) -> bool:
     >>> shows_groups(rows + np.repeat([-8.0, 0.0, 6.0], 200)[:, None], np.ones(600))
     True
     """
-    halves = _halve(values, mass)
+    halves = _halve(values, mass, white)
     if halves is None:
         return False
     half, white = halves
@@ -100,14 +102,16 @@ def _dips(projection: FloatArray, mass: FloatArray) -> bool:
     return bool((is_deep & (peak - counts > _SIGNIFICANT * np.sqrt(peak + counts))).any())
 
 
-def _halve(values: FloatArray, mass: FloatArray) -> tuple[BoolArray, FloatArray] | None:
+def _halve(
+    values: FloatArray, mass: FloatArray, white: FloatArray | None = None
+) -> tuple[BoolArray, FloatArray] | None:
     """Return every other row in the order of distances from the mean, and the whitened rows.
 
     Equal rows stay together. None if a half has too few rows to show anything.
     """
     if mass.sum() < 2 * _FEWEST_ROWS:
         return None
-    white = whiten_rows(values, mass)
+    white = whiten_rows(values, mass) if white is None else white
     distances = np.einsum("ij,ij->i", white, white)
     order = np.argsort(distances, kind="stable")
     ordered = distances[order]

@@ -6,11 +6,19 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
-from eosparse.core import CollapseError, FloatArray
+from eosparse.core import (
+    CollapseError,
+    FloatArray,
+    factor_lower,
+    factor_plainly,
+    find_condition,
+    invert_lower,
+)
 
 # A Cholesky pivot this small beside its column's spread is rounding: the columns are dependent.
 RANK_TOLERANCE = 1e-7
@@ -51,13 +59,14 @@ class Normal:
             return np.sqrt(self.covariance)
         if not self.covariance.size:
             return self.covariance
-        lower, info = lapack.dpotrf(self.covariance, lower=1, clean=1)
         # Beside the column's own spread, or the scale of the working coordinates.
         unit = np.sqrt(np.maximum(np.diag(self.covariance), 1.0))
-        if info != 0 or _is_singular(lower, unit):
+        lower = factor_lower(self.covariance)
+        if lower is None or not (np.diag(lower) / unit).min() > _SMALL_PIVOT:
+            lower = factor_plainly(self.covariance)
+        if lower is None or _is_singular(lower, unit):
             raise SingularFitError
-        factor: FloatArray = lower
-        return factor
+        return lower
 
     @cached_property
     def log_det(self) -> float:
@@ -70,15 +79,14 @@ class Normal:
         """Inverse of the Cholesky factor."""
         if not self.factor.size:
             return self.factor
-        inverse, _ = lapack.dtrtri(self.factor, lower=1)
-        return np.asarray(inverse)
+        return invert_lower(self.factor)
 
     @cached_property
     def precision_trace(self) -> float:
         """Trace of the inverse covariance."""
         if self.factor.ndim == 1:
             return float((1.0 / self.covariance).sum())
-        return float(np.square(self.inverse_factor).sum())
+        return _sum_squares(self.inverse_factor)
 
     @cached_property
     def precision_squares(self) -> float:
@@ -92,8 +100,7 @@ class Normal:
         """Whether a product with the inverse of the factor is as good as a substitution."""
         if self.factor.ndim == 1 or not self.factor.size:
             return True
-        reciprocal, _ = lapack.dtrcon(self.factor, uplo="L")
-        return bool(reciprocal > 1e-4)
+        return find_condition(self.factor) > 1e-4
 
     def whiten(self, centred: FloatArray) -> FloatArray:
         """Return coordinates in which the covariance is the identity.
@@ -111,8 +118,12 @@ class Normal:
     def mahalanobis(self, values: FloatArray) -> FloatArray:
         """Return the squared Mahalanobis distance of each row."""
         white = self.whiten(values - self.location)
-        lengths: FloatArray = np.einsum("ij,ij->i", white, white)
+        lengths: FloatArray = np.einsum("ij,ij->i", white, white).astype(np.float64, copy=False)
         return lengths
+
+    def astype(self, dtype: Any) -> Normal:
+        """Return the same in single or double precision, like the rows it is to meet."""
+        return Normal(self.location.astype(dtype), self.covariance.astype(dtype))
 
     def is_like(self, other: Normal) -> bool:
         """Whether two fits are so close that the alternation would bring them together.
@@ -139,7 +150,7 @@ class Normal:
         if other.is_well_conditioned:
             squares = _sum_of_squares(other.inverse_factor, self.factor)
         else:
-            squares = float(np.square(_substitute(other.factor, self.factor)).sum())
+            squares = _sum_squares(_substitute(other.factor, self.factor))
         return squares - len(self.location) - self.log_det + other.log_det
 
 
@@ -161,7 +172,7 @@ def _is_singular(lower: FloatArray, unit: FloatArray) -> bool:
         return True
     if least > _SMALL_PIVOT:
         return False
-    return bool(lapack.dtrcon(lower / unit[:, None], uplo="L")[0] <= RANK_TOLERANCE)
+    return find_condition(lower / unit[:, None]) <= RANK_TOLERANCE
 
 
 def inverse_root(matrix: FloatArray) -> FloatArray:
@@ -185,7 +196,7 @@ def times_transposed(rows: FloatArray, lower: FloatArray) -> FloatArray:
     size = len(lower)
     if size < 2 * _STRIP:
         return (lower @ rows.T).T
-    product = np.empty((size, len(rows)))
+    product = np.empty((size, len(rows)), rows.dtype)
     for begin, end in _strips(size):
         np.matmul(lower[begin:end, :end], rows.T[:end], out=product[begin:end])
     return product.T
@@ -197,10 +208,19 @@ def _strips(size: int) -> Iterator[tuple[int, int]]:
     return itertools.pairwise(np.linspace(0, size, 1 + n_strips).astype(int).tolist())
 
 
+def _sum_squares(matrix: FloatArray) -> float:
+    """Return the sum of the squared elements of a matrix, without a copy of it."""
+    return (
+        float(np.vdot(matrix, matrix))
+        if matrix.flags.c_contiguous
+        else float(np.einsum("ij,ij->", matrix, matrix))
+    )
+
+
 def _sum_of_squares(one: FloatArray, two: FloatArray) -> float:
     """Return the sum of the squared elements of a product of lower triangular matrices."""
     products = (one[begin:end, :end] @ two[:end, :end] for begin, end in _strips(len(one)))
-    return sum(float(np.square(product).sum()) for product in products)
+    return sum(_sum_squares(product) for product in products)
 
 
 def _sum_of_squared_products(lower: FloatArray) -> float:
@@ -208,8 +228,8 @@ def _sum_of_squared_products(lower: FloatArray) -> float:
     total = 0.0
     for begin, end in _strips(len(lower)):
         below, strip = lower[begin:], lower[begin:, begin:end]
-        total += 2 * float(np.square(strip.T @ below[:, :begin]).sum())
-        total += float(np.square(strip.T @ strip).sum())
+        total += 2 * _sum_squares(strip.T @ below[:, :begin])
+        total += _sum_squares(strip.T @ strip)
     return total
 
 
@@ -257,7 +277,9 @@ def move_straight(before: Normal, after: Normal, factor: float) -> Move:
     divergence, least = after.divergence_from(before), 1 - 1 / factor
     if factor >= LONGEST_STRAIGHT:
         return Move(divergence, None)
-    end = before.covariance + factor * (after.covariance - before.covariance)
+    end = after.covariance - before.covariance
+    end *= factor
+    end += before.covariance
     is_regular = least == 0.0 or divergence < least - 1 - float(np.log(least))
     if not is_regular:
         is_regular = lapack.dpotrf(end - _LEAST_PART * before.covariance, lower=1)[1] == 0

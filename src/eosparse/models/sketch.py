@@ -16,12 +16,19 @@ import numpy as np
 from scipy.linalg import lapack
 
 from eosparse.core import (
+    ErrorModel,
     FloatArray,
     Moments,
     centred_moments,
     weighted_moments,
 )
-from eosparse.models.directions import follow_extremes
+from eosparse.models.base import Beginning
+from eosparse.models.directions import (
+    MANY_AXES,
+    follow_from_ends,
+    leading_axes,
+    random_directions,
+)
 from eosparse.models.normal import Normal, times_transposed
 from eosparse.models.shrinkage import ROWS_PER_COLUMN, bounded_scatter, oas_shrinkage
 from eosparse.rows import Coordinates, Sample, Table, find_middle, map_parallel
@@ -29,20 +36,14 @@ from eosparse.rows import Coordinates, Sample, Table, find_middle, map_parallel
 if TYPE_CHECKING:
     from eosparse.models.gaussian import GaussianModel
 
-# With fewer columns a search in all of them takes no longer.
-WIDE = 64
 # Directions of each kind: principal axes, columns at each end of the kurtosis, and random ones.
 _N_AXES, _N_COLUMNS, _N_RANDOM = 8, 4, 8
-# Where only principal axes may show a group that varies less than what columns have in common.
-_MANY_AXES = 16
-# Directions from which others of extreme kurtosis are sought, at each end.
-_N_STARTS = 4
-# Steps of the power iteration, from whose result other iterations start.
-_POWER_STEPS = 12
 # Columns beyond this many robust spreads are bounded, as elsewhere in the search.
 _BOUND = 3.0
 # Keeps a covariance of dependent columns invertible.
 _LEAST_SHRINKAGE = 1e-6
+# Rows this much farther than others, times c, have less than a millionth of their weight.
+_WEIGHTLESS = 30.0
 # Directions closer than this to the span of the others add nothing but rounding.
 _LEAST_REST = 1e-3
 
@@ -60,7 +61,7 @@ class Sketch:
 
 
 @dataclass(frozen=True)
-class Members:
+class Members(Beginning[Normal]):
     """The rows that belong to a solution found in a sketch; a θ to start from, on all rows.
 
     Attributes
@@ -75,6 +76,8 @@ class Members:
         Squared distance up to which rows belong to it.
     coupling : float
         c of the solution.
+    location : array of shape (n_coordinates,)
+        Mean of the rows of the sample that belong.
     """
 
     model: GaussianModel
@@ -82,6 +85,7 @@ class Members:
     theta: Normal
     cut: float
     coupling: float
+    location: FloatArray
 
     def weigh(self, working: FloatArray, prior: FloatArray | None) -> FloatArray:
         """Return the prior weights of rows that belong, and zeros."""
@@ -98,12 +102,40 @@ class Members:
             return moments
         return weighted_moments(self.sketch.coordinates(block), weights, diagonal=False)
 
-    def begin(self, rows: Table) -> Normal:
-        """Return the fit to the rows that belong, with the covariance of a solution.
+    def __call__(self, rows: Table) -> Normal:
+        """Return the fit to the rows that belong, with the covariance of a solution."""
+        return self._narrow(self.model.solve(rows.fold(self.sum_up)))
+
+    def begin_roughly(
+        self, rows: Table, model: ErrorModel[FloatArray, Normal, Moments]
+    ) -> tuple[Normal, Table]:
+        """Return it for rows in single precision, and the rows without those that have no weight.
+
+        A row is at least as far away in all columns as it is along some directions.
+        """
+        directions = self.sketch.directions
+        centre = self.location @ directions
+
+        def measure(block: FloatArray) -> FloatArray:
+            return self.theta.mahalanobis(block @ directions.astype(block.dtype) + centre)
+
+        distances = rows.map(measure).to_column(np.float64)
+        near = distances <= self.cut + _WEIGHTLESS / self.coupling
+        some = rows.select(near)
+        belongs = (distances if some is rows else distances[near]) <= self.cut
+        members = some.reweight(belongs.astype(np.float64), np.random.RandomState())
+
+        def sum_up(block: FloatArray, prior: FloatArray | None) -> Moments:
+            mass = np.ones(len(block)) if prior is None else prior
+            return model.statistics(block, mass, self.theta)
+
+        return self._narrow(model.solve(members.fold(sum_up))), some
+
+    def _narrow(self, fit: Normal) -> Normal:
+        """Return a fit to rows that belong as that of a solution at c.
 
         In a crowd it remains a weighted sum over rows, from which the steps are shorter.
         """
-        fit = self.model.solve(rows.fold(self.sum_up))
         factor = 1.0 if self.model.is_crowded else 1 - self.coupling
         return Normal(fit.location, factor * fit.covariance)
 
@@ -133,14 +165,15 @@ def choose_sketch(
     # a few axes are too few for that; columns with the lowest kurtosis, where rows are split, and
     # not heavy tails.
     has_enough = mass.sum() >= ROWS_PER_COLUMN * working.shape[1]
-    n_axes = _N_AXES if has_enough else _MANY_AXES
+    # Where only principal axes may show a group, it may vary less than what columns have in common.
+    n_axes = _N_AXES if has_enough else MANY_AXES
     searches: list[Callable[[], FloatArray]] = []  # groups show first along what comes first
     if has_enough or coordinates.basis is None:
         ends = ("low", "high", "skewed") if has_enough else ("low",)
         searches.append(lambda: _odd_columns(bounded, share, ends) / unit[:, None])
 
     def find_axes() -> FloatArray:
-        axes = _leading_axes(bounded - share @ bounded, share, n_axes) / unit[:, None]
+        axes = leading_axes(bounded - share @ bounded, share, n_axes) / unit[:, None]
         if has_enough:
             return axes
         return np.concatenate([axes @ _odd_directions(centred @ axes, mass), axes], axis=1)
@@ -148,7 +181,7 @@ def choose_sketch(
     searches.append(find_axes)
     if has_enough:
         searches.append(lambda: _odd_directions(centred, mass))
-    searches.append(lambda: _random_directions(working.shape[1], _N_RANDOM))
+    searches.append(lambda: random_directions(working.shape[1], _N_RANDOM))
     found = map_parallel(lambda search: search(), searches)
     return Sketch(coordinates, _orthonormalise(np.concatenate(found, axis=1)[:, :most]))
 
@@ -166,14 +199,6 @@ def _bound_rows(
         return np.clip(centred / unit, -_BOUND, _BOUND), unit
     length = np.linalg.norm(centred, axis=1, keepdims=True)
     return centred / np.maximum(1.0, length / np.median(length)), np.ones_like(spread)
-
-
-def _leading_axes(rows: FloatArray, share: FloatArray, n_axes: int) -> FloatArray:
-    """Return the first principal axes of rows, by power iterations on a block of directions."""
-    axes = _random_directions(rows.shape[1], n_axes)
-    for _ in range(_POWER_STEPS):
-        axes, _ = np.linalg.qr(rows.T @ (share[:, None] * (rows @ axes)))
-    return axes
 
 
 def _odd_columns(bounded: FloatArray, share: FloatArray, ends: tuple[str, ...]) -> FloatArray:
@@ -202,36 +227,7 @@ def _odd_directions(centred: FloatArray, mass: FloatArray) -> FloatArray:
     inverse, _ = lapack.dtrtri(factor, lower=1)
     white = times_transposed(centred, np.asarray(inverse))
     white -= (mass / mass.sum()) @ white
-    return np.asarray(inverse.T @ _follow_from_ends(white, mass))
-
-
-def _follow_from_ends(white: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return directions of extreme kurtosis and skewness.
-
-    The search starts from the largest and smallest eigenvectors of E[|z|² z z'], where rows far
-    out count no more than twice the typical ones.
-    """
-    share = mass / mass.sum()
-    length = np.einsum("ij,ij->i", white, white)
-    weights = share * np.minimum(length / np.median(length), 2.0)
-    random = _random_directions(white.shape[1], _N_STARTS)
-    high, low = random, random
-    largest = 0.0
-    for _ in range(_POWER_STEPS):
-        both = np.concatenate([high, low], axis=1)  # rows are read once for both
-        up, down = np.hsplit(white.T @ (weights[:, None] * (white @ both)), 2)
-        largest = max(largest, float(np.linalg.norm(up, axis=0).max()))
-        high, low = np.linalg.qr(up)[0], np.linalg.qr(largest * low - down)[0]
-    starts = np.concatenate([high, low], axis=1)
-    if len(starts) <= _MANY_AXES:  # every axis may be near a group
-        starts = np.concatenate([starts, np.eye(len(starts))], axis=1)
-    return follow_extremes(white, share, starts, weights @ white)
-
-
-def _random_directions(size: int, count: int) -> FloatArray:
-    """Return orthonormal directions, always the same ones."""
-    random = np.random.RandomState(0).standard_normal((size, min(count, size)))
-    return np.asarray(np.linalg.qr(random)[0])
+    return np.asarray(inverse.T @ follow_from_ends(white, mass))
 
 
 def _orthonormalise(directions: FloatArray) -> FloatArray:

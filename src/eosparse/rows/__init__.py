@@ -23,7 +23,7 @@ from eosparse.rows.memory import MemoryRows
 from eosparse.rows.parallel import fit_threads, map_columns, map_parallel, single_threaded_blas
 from eosparse.rows.ranges import ColumnRanges, find_ranges
 from eosparse.rows.sample import Sample, count_copies, spread_out, take_sample
-from eosparse.rows.table import Chain, Table, as_float64
+from eosparse.rows.table import Chain, Table, as_float64, as_stored
 from eosparse.rows.view import TableView, learn_view
 from eosparse.rows.writing import RareWriting, find_rare_writing
 
@@ -52,6 +52,7 @@ __all__ = [
     "Table",
     "TableView",
     "as_float64",
+    "as_stored",
     "bound_columns",
     "check_kinds",
     "check_rows_differ",

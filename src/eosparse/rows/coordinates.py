@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import lapack
 
 from eosparse.core import (
     LARGEST_SQUARED,
     BoolArray,
     FloatArray,
     centre_and_spread,
+    factor_lower,
+    find_condition,
     weighted_moments,
     weighted_quantiles,
 )
@@ -134,7 +135,9 @@ def choose_coordinates(sample: Sample) -> Coordinates:
     centre, spread = sample.centre_and_spread
     with np.errstate(over="ignore"):
         unit = np.where(spread > 0, spread, 1.0)
-        around = np.clip((values - centre) / unit, -_FARTHEST, _FARTHEST)
+        around = np.asarray(values - centre)
+        around /= unit
+        np.clip(around, -_FARTHEST, _FARTHEST, out=around)
     bounded = np.clip(around, -_WINSOR, _WINSOR)
     deviation = np.sqrt(weighted_moments(bounded, present, diagonal=True).scatter)
     middle = _nearest_row(around)
@@ -185,7 +188,7 @@ def check_scale(scale: FloatArray, names: Sequence[str]) -> None:
 
 def _nearest_row(around: FloatArray) -> int:
     """Return the number of the row closest to the centre."""
-    return int(np.argmin(np.square(around).sum(axis=1)))
+    return int(np.argmin(np.einsum("ij,ij->i", around, around)))
 
 
 def span_rows(coordinates: Coordinates, rows: FloatArray, mass: FloatArray) -> Coordinates:
@@ -295,12 +298,9 @@ def reduce_to_span(coordinates: Coordinates, table: Table) -> Coordinates:
 
 def _has_full_rank(products: FloatArray) -> bool:
     """Whether a matrix of sums of products is certainly regular, by its triangular factor."""
-    lower, info = lapack.dpotrf(products, lower=1, clean=1)
-    if info != 0:
-        return False
-    reciprocal, _ = lapack.dtrcon(lower, uplo="L")
+    lower = factor_lower(products)
     # Far from the tolerance, since condition numbers in two norms are not the same.
-    return bool(reciprocal > 100 * _RANK_TOLERANCE)
+    return lower is not None and find_condition(lower) > 100 * _RANK_TOLERANCE
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, Mergeable, fold_blocks, has_mass
+from eosparse.core import BoolArray, FloatArray, IntArray, Mergeable, fold_blocks, has_mass
 from eosparse.rows.parallel import fold_in_order, map_parallel
-from eosparse.rows.table import Table, as_float64
+from eosparse.rows.table import Table, as_float64, as_stored
 
 Part = TypeVar("Part", bound=Mergeable)
 
 
 # Few enough numbers for the processor's cache, enough to outweigh the fixed cost of a block.
 BLOCK_NUMBERS = 2**19
+# Copies of rows have up to so many numbers, 128 MB in single precision, and leave out some rows.
+_MOST_KEPT, _WORTH_A_COPY = 2**25, 0.95
 # Statistics may be matrices of columns by columns, so blocks should have this many times as many
 # rows as columns, up to so many numbers (32 MB), and not just a few rows in any case.
 _ROWS_PER_COLUMN, _MOST_BLOCK_NUMBERS, _FEWEST_BLOCK_ROWS = 4, 2**22, 256
@@ -139,6 +141,25 @@ class MemoryRows(Table):
         slices = block_slices(self.values.shape, self.block_numbers)
         blocks = map_parallel(lambda part: function(self.prepare(self.values[part])), slices)
         return MemoryRows(np.concatenate(blocks), self.prior)
+
+    def keep(self, function: Callable[[FloatArray], FloatArray], dtype: Any) -> MemoryRows:
+        """Return the rows in other coordinates; a copy, unless that would take much memory."""
+        if self.values.size > _MOST_KEPT:
+            return super().keep(function, dtype)
+        kept = np.empty(self.values.shape, dtype)
+
+        def fill(part: slice) -> None:
+            kept[part] = function(self.prepare(self.values[part]))
+
+        map_parallel(fill, block_slices(self.values.shape, self.block_numbers))
+        return MemoryRows(kept, self.prior, as_stored)
+
+    def select(self, chosen: BoolArray) -> MemoryRows:
+        """Return some of the rows, if a copy of them takes little memory and saves time."""
+        if self.values.size > _MOST_KEPT or chosen.mean() > _WORTH_A_COPY:
+            return self
+        prior = None if self.prior is None else self.prior[chosen]
+        return replace(self, values=self.values[chosen], prior=prior)
 
     def map_falling(self, function: Callable[[FloatArray], FloatArray]) -> MemoryRows:
         """Apply a function that should fall with the numbers; where it rises, keep it level."""

@@ -40,6 +40,8 @@ class Sample:
         How many times each row stands in the table, by its mass; at least one.
     stored : array of shape (n_sampled, n_columns) or None
         The rows as they are stored; None if the model sees them so.
+    numbers : array of int or None
+        Which of the rows that count these are; None if that is not known.
     places : array of int or None
         The column of the table that each column of the values comes from; None if all do in order.
     """
@@ -51,6 +53,7 @@ class Sample:
     is_whole: bool
     copies: float = 1.0
     stored: FloatArray | None = None
+    numbers: IntArray | None = None
     places: IntArray | None = None
 
     @property
@@ -93,9 +96,10 @@ def take_sample(table: Table, size: int) -> Sample:
     >>> len(sample.values), sample.n_rows, sample.is_whole
     (10, 1000.0, False)
     """
-    values, mass = table.take(spread_out(table.n_present, size))
+    numbers = spread_out(table.n_present, size)
+    values, mass = table.take(numbers)
     is_whole = len(mass) == table.n_present
-    return Sample(values, mass, table, table.mass, is_whole, stored=values)
+    return Sample(values, mass, table, table.mass, is_whole, stored=values, numbers=numbers)
 
 
 def find_precision(values: FloatArray) -> FloatArray:

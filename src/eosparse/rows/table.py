@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from eosparse.core import FloatArray, IntArray, Mergeable
+from eosparse.core import BoolArray, FloatArray, IntArray, Mergeable
 
 Part = TypeVar("Part", bound=Mergeable)
 
@@ -122,6 +122,17 @@ class Table(ABC):
     @abstractmethod
     def map(self, function: Callable[[FloatArray], FloatArray]) -> Self:
         """Return rows of one number each: a function of the prepared blocks."""
+
+    def keep(self, function: Callable[[FloatArray], FloatArray], dtype: Any) -> Self:  # noqa: ARG002  # for subclasses
+        """Return the rows in other coordinates, as many as there are columns.
+
+        By default they are computed in every pass; rows in memory may keep them.
+        """
+        return self.prepare_with(Chain(self.prepare, function))
+
+    def select(self, chosen: BoolArray) -> Self:  # noqa: ARG002  # for subclasses
+        """Return some of the rows, if that takes little memory; all of them by default."""
+        return self
 
     def map_falling(self, function: Callable[[FloatArray], FloatArray]) -> Self:
         """Like `map`, for a function that should fall as numbers rise; enforced where possible."""
