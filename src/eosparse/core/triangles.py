@@ -15,7 +15,7 @@ from eosparse.core.arrays import FloatArray
 _FACTOR = {"f": lapack.spotrf, "d": lapack.dpotrf}
 _INVERT = {"f": lapack.strtri, "d": lapack.dtrtri}
 _CONDITION = {"f": lapack.strcon, "d": lapack.dtrcon}
-# Smaller matrices are left to LAPACK.
+# Smaller matrices are left to LAPACK: as a whole, and as blocks.
 _FEW_COLUMNS, _BLOCK = 512, 256
 
 
@@ -32,7 +32,8 @@ def factor_lower(matrix: FloatArray) -> FloatArray | None:
     """
     if len(matrix) < _FEW_COLUMNS:
         return factor_plainly(matrix)
-    return _factor_in_blocks(matrix)
+    lower = np.zeros(matrix.shape, matrix.dtype)
+    return lower if _factor_into(lower, matrix) else None
 
 
 def factor_plainly(matrix: FloatArray) -> FloatArray | None:
@@ -41,17 +42,22 @@ def factor_plainly(matrix: FloatArray) -> FloatArray | None:
     return np.asarray(lower) if info == 0 else None
 
 
-def _factor_in_blocks(matrix: FloatArray) -> FloatArray | None:
+def _factor_into(lower: FloatArray, matrix: FloatArray) -> bool:
+    """Fill in the factor of a matrix; return whether it has one."""
     size = len(matrix)
     if size <= _BLOCK:
-        return factor_plainly(matrix)
+        found = factor_plainly(matrix)
+        if found is not None:
+            lower[:] = found
+        return found is not None
     half = size // 2
-    first = _factor_in_blocks(matrix[:half, :half])
-    if first is None:
-        return None
-    below = matrix[half:, :half] @ _invert_in_blocks(first).T
-    second = _factor_in_blocks(matrix[half:, half:] - below @ below.T)
-    return None if second is None else _join(first, below, second)
+    first, below = lower[:half, :half], lower[half:, :half]
+    if not _factor_into(first, matrix[:half, :half]):
+        return False
+    np.matmul(matrix[half:, :half], invert_lower(first).T, out=below)
+    rest = below @ below.T
+    np.subtract(matrix[half:, half:], rest, out=rest)
+    return _factor_into(lower[half:, half:], rest)
 
 
 def invert_lower(lower: FloatArray) -> FloatArray:
@@ -63,28 +69,28 @@ def invert_lower(lower: FloatArray) -> FloatArray:
     >>> invert_lower(np.array([[2.0, 0.0], [1.0, 1.0]])).tolist()
     [[0.5, 0.0], [-0.5, 1.0]]
     """
-    return _invert_in_blocks(lower) if len(lower) >= _FEW_COLUMNS else _invert_plainly(lower)
+    if len(lower) < _FEW_COLUMNS:
+        return _invert_plainly(lower)
+    inverse = np.zeros(lower.shape, lower.dtype)
+    _invert_into(inverse, lower)
+    return inverse
 
 
 def _invert_plainly(lower: FloatArray) -> FloatArray:
     return np.asarray(_INVERT[lower.dtype.char](lower, lower=1)[0])
 
 
-def _invert_in_blocks(lower: FloatArray) -> FloatArray:
+def _invert_into(inverse: FloatArray, lower: FloatArray) -> None:
     size = len(lower)
     if size <= _BLOCK:
-        return _invert_plainly(lower)
+        inverse[:] = _invert_plainly(lower)
+        return
     half = size // 2
-    first, second = _invert_in_blocks(lower[:half, :half]), _invert_in_blocks(lower[half:, half:])
-    return _join(first, -second @ (lower[half:, :half] @ first), second)
-
-
-def _join(first: FloatArray, below: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the lower triangular matrix of two triangles and what is below the first one."""
-    half = len(first)
-    whole = np.zeros((half + len(second),) * 2, first.dtype)
-    whole[:half, :half], whole[half:, :half], whole[half:, half:] = first, below, second
-    return whole
+    first, second, below = inverse[:half, :half], inverse[half:, half:], inverse[half:, :half]
+    _invert_into(first, lower[:half, :half])
+    _invert_into(second, lower[half:, half:])
+    np.matmul(second, lower[half:, :half] @ first, out=below)
+    np.negative(below, out=below)
 
 
 def find_condition(lower: FloatArray) -> float:

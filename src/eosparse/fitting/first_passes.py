@@ -56,12 +56,12 @@ def pass_over_part(attempt: Attempt[Any], theta: Any, part: MemoryRows) -> Any:
 def pass_roughly(attempt: Attempt[Any], rows: Table, options: FitOptions) -> State[Any] | None:
     """Bring a start closer to its end in single precision, until one exact pass may be enough.
 
-    Returns the state from which to go on in
-    double precision, without objectives to compare with; or the last state, if a callback or
-    Ctrl-C ended the alternation. None if such passes would save no time, or collapse.
+    Returns the state from which to go on in double precision, without objectives to compare with;
+    or the last state, if a callback or Ctrl-C ended the alternation. None if such passes would save
+    no time, or collapse.
     """
     is_long = rows.n_present * rows.n_features**2 >= _MANY_PRODUCTS
-    if not (rows.is_in_memory and is_long):
+    if not (rows.is_in_memory and is_long and options.max_iter > 1):
         return None
     theta, begin = attempt.theta, attempt.begin
     roughly = attempt.model.in_single_precision(begin if theta is None else theta)
@@ -77,7 +77,7 @@ def pass_roughly(attempt: Attempt[Any], rows: Table, options: FitOptions) -> Sta
         attempt.alpha,
         theta,
         tol=options.tol,
-        max_iter=max(options.max_iter - 1, 1),  # the last pass is exact
+        max_iter=options.max_iter - 1,  # the last pass is exact
         callback=watch,
     )
     if result.status is Status.COLLAPSED:

@@ -8,7 +8,7 @@ from typing import Any
 
 from eosparse.core import BoolArray, FloatArray
 from eosparse.models import Fit
-from eosparse.rows import Sample
+from eosparse.rows import MemoryRows, Sample
 
 # Products with fewer columns take no time worth keeping their results.
 _MANY_COLUMNS = 64
@@ -23,7 +23,7 @@ class WhiteSample:
 
     @cached_property
     def _all(self) -> FloatArray:
-        return self.fit.whiten(self.sample.values)
+        return MemoryRows(self.sample.values).map(self.fit.whiten).values
 
     def take(self, chosen: BoolArray) -> FloatArray:
         """Return the chosen rows, whitened."""

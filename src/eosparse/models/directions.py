@@ -9,13 +9,14 @@ and columns are tried as they are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, weighted_moments
 from eosparse.models.normal import Normal, SingularFitError
-from eosparse.rows import map_columns
+from eosparse.rows import map_columns, map_parallel
 
 # With more columns, a search in all of them takes longer than a fit: eigenvectors are then found by
 # power iterations, in single precision, and only few of them.
@@ -119,10 +120,21 @@ def odd_projections(
     """
     seen = mass > 0 if seen is None else seen
     white = whiten_rows(values, mass) if white is None else white
-    followed = white @ extreme_directions(white[seen], mass[seen])
-    plain = _choose_plain(find_axes(values, mass, white), values, mass, seen)
+
+    def follow() -> FloatArray:
+        return np.asarray(white @ extreme_directions(white[seen], mass[seen]))
+
+    def choose() -> FloatArray:
+        return _choose_plain(find_axes(values, mass, white), values, mass, seen)
+
+    is_wide = values.shape[1] > WIDE  # worth a thread each
+    followed, plain = (map_parallel if is_wide else map)(_call, (follow, choose))
     explained = split_in_two(plain[seen], mass[seen]).explained
     return np.column_stack([followed, plain[:, np.argsort(-explained, kind="stable")[:_N_AXES]]])
+
+
+def _call(search: Callable[[], FloatArray]) -> FloatArray:
+    return search()
 
 
 def find_axes(values: FloatArray, mass: FloatArray, white: FloatArray) -> FloatArray:

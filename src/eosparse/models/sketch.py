@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import lapack
 
 from eosparse.core import (
     ErrorModel,
@@ -173,7 +172,8 @@ def choose_sketch(
         searches.append(lambda: _odd_columns(bounded, share, ends) / unit[:, None])
 
     def find_axes() -> FloatArray:
-        axes = leading_axes(bounded - share @ bounded, share, n_axes) / unit[:, None]
+        middle = (bounded - share @ bounded).astype(np.float32)
+        axes = leading_axes(middle, share, n_axes) / unit[:, None]
         if has_enough:
             return axes
         return np.concatenate([axes @ _odd_directions(centred @ axes, mass), axes], axis=1)
@@ -223,10 +223,9 @@ def _odd_directions(centred: FloatArray, mass: FloatArray) -> FloatArray:
     target = float(np.trace(scatter)) / len(scatter)
     scatter *= 1 - amount
     scatter.flat[:: len(scatter) + 1] += amount * target
-    factor, _ = lapack.dpotrf(scatter, lower=1, clean=1)
-    inverse, _ = lapack.dtrtri(factor, lower=1)
-    white = times_transposed(centred, np.asarray(inverse))
-    white -= (mass / mass.sum()) @ white
+    inverse = Normal(np.zeros(len(scatter)), scatter).inverse_factor
+    white = times_transposed(centred.astype(np.float32), inverse.astype(np.float32))
+    white -= (mass / mass.sum()).astype(np.float32) @ white
     return np.asarray(inverse.T @ follow_from_ends(white, mass))
 
 

@@ -146,7 +146,8 @@ class MemoryRows(Table):
         """Return the rows in other coordinates; a copy, unless that would take much memory."""
         if self.values.size > _MOST_KEPT:
             return super().keep(function, dtype)
-        kept = np.empty(self.values.shape, dtype)
+        width = function(self.prepare(self.values[:1])).shape[1]
+        kept = np.empty((len(self.values), width), dtype)
 
         def fill(part: slice) -> None:
             kept[part] = function(self.prepare(self.values[part]))

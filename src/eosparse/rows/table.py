@@ -124,7 +124,7 @@ class Table(ABC):
         """Return rows of one number each: a function of the prepared blocks."""
 
     def keep(self, function: Callable[[FloatArray], FloatArray], dtype: Any) -> Self:  # noqa: ARG002  # for subclasses
-        """Return the rows in other coordinates, as many as there are columns.
+        """Return the rows in other coordinates.
 
         By default they are computed in every pass; rows in memory may keep them.
         """
