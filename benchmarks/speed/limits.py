@@ -25,7 +25,7 @@ _STAGES = (
     ("a sample, and kinds of columns", ladder.Ladder, "stand"),
     ("search for a start, on a sample", gaussian_search._Choice, "find_solution"),
     ("search for a start, on a sample", gaussian_search._Choice, "_attempt_wide"),
-    ("first passes, on a sixteenth", engine._FitProblem, "warm_up"),
+    ("first passes, on a sixteenth", engine, "pass_over_part"),
     ("distances of all rows", MemoryRows, "map"),
     ("law and flags", ladder, "find_judge"),
     ("is one Gaussian enough", ladder, "check_law"),

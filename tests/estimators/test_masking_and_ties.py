@@ -52,6 +52,21 @@ class TestMasking:
         assert flagged[is_outlier].mean() > 0.95
         assert flagged[~is_outlier].mean() < 0.02
 
+    def test_a_group_that_a_sketch_leaves_out_is_left_out_of_all_columns(self):
+        """Its rows vary so little that they are taken in at the first α, in all columns only."""
+        X, is_outlier = make_contaminated(
+            1500, 100, 0.3, outliers="clustered", inliers="autoregressive", random_state=11
+        )
+        detector, issued = fit_noting(X, model="gaussian")
+        assert detector.is_outlier_[is_outlier].all()
+        assert detector.is_outlier_[~is_outlier].mean() < 0.02
+        assert MaskingWarning not in issued
+        # At the α of other tables of this size there is no such solution, which is said.
+        usual = EOSDetector(model="gaussian").fit(X[~is_outlier]).alpha_
+        taken_in, issued = fit_noting(X, model="gaussian", alpha=usual)
+        assert not taken_in.is_outlier_[is_outlier].any()
+        assert MaskingWarning in issued
+
     @pytest.mark.parametrize(("share", "seed"), [(0.3, 500), (0.4, 501), (0.4, 510)])
     def test_a_narrow_window_of_alpha_is_found(self, share, seed):
         """At the first α a near, tight group takes over, and the boldest one collapses."""

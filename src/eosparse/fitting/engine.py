@@ -179,7 +179,7 @@ class _FitProblem:
     part: MemoryRows | None
 
     def fit(self, model: TableModel[Any, Any]) -> tuple[Attempt[Any], Result[Any]]:
-        """Try the proposals of the model, or of the general search, until one does not collapse."""
+        """Try the proposals of the model, or of the general search, until one leads somewhere."""
         options, failure = self.options, None
         request = Request(
             alpha=options.alpha,
@@ -198,9 +198,13 @@ class _FitProblem:
             try:
                 if options.perplexity is not None:
                     return self.fit_perplexity(attempt, options.perplexity)
-                return attempt, self.fit_rows(attempt)
+                result = self.fit_rows(attempt)
             except CollapseError as error:
                 failure = error
+            else:
+                is_cut_short = result.status is Status.INTERRUPTED
+                if is_cut_short or attempt.accepts is None or attempt.accepts(result.theta):
+                    return attempt, result
         raise failure or CollapseError("the model proposed no way to fit the rows.")
 
     def fit_rows(self, attempt: Attempt[Any]) -> Result[Any]:

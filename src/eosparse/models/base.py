@@ -73,13 +73,14 @@ class Attempt(Generic[Theta]):
     """A way to fit all rows: a model, α, and the θ to start from.
 
     Instead of a θ, `begin` may find one on all rows. Without either, the fit starts from the prior
-    weights of all rows.
+    weights of all rows. A fit that `accepts` refuses is as good as none: the next attempt is made.
     """
 
     model: TableModel[Theta, Any]
     alpha: float
     theta: Theta | None = None
     begin: Beginning[Theta] | None = None
+    accepts: Callable[[Theta], bool] | None = None
 
 
 @dataclass(frozen=True)

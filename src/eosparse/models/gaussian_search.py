@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -171,7 +172,7 @@ class _Choice:
             yield Attempt(model, alpha)
             return
         if model.covariance == "full" and model.coordinates.rank > WIDE:
-            yield self._attempt_wide(coupling, alpha)
+            yield from self._attempt_wide(coupling, alpha)
             return
         bearable = self._bear(coupling)
         best, found = self.find_solution(bearable)
@@ -251,32 +252,36 @@ class _Choice:
             )
         return found
 
-    def _attempt_wide(self, coupling: float, alpha: float) -> Attempt[Normal]:
+    def _attempt_wide(self, coupling: float, alpha: float) -> Iterator[Attempt[Normal]]:
         """Search in a few directions only, and start from the rows that belong there."""
         model, sample = self.model, self.sample
         assert model.coordinates is not None
         working, size = model.coordinates(sample.values), float(sample.mass.sum()) / sample.copies
         per_direction = _FEW_ROWS_PER_DIRECTION if model.amount > 0.0 else _ROWS_PER_DIRECTION
-        most = max(2, int(size / per_direction))
-        sketch = choose_sketch(model.coordinates, sample, working, most)
+        n_directions = max(2, int(size / per_direction))
+        sketch = choose_sketch(model.coordinates, sample, working, n_directions)
         seen = replace(sample, values=working @ sketch.directions, n_rows=float(sample.mass.sum()))
         narrow = _Choice(narrow_model(model, seen), seen, Request())
         with single_threaded_blas():  # matrices are small
             found = narrow.find_solution(narrow.first_coupling())[1]
         if found is None:
-            return Attempt(model, alpha)
+            yield Attempt(model, alpha)
+            return
         is_held = found.inside & (sample.mass > 0)
         centre = sample.mass[is_held] @ working[is_held] / sample.mass[is_held].sum()
         members = Members(model, sketch, found.theta, found.cut, coupling, centre)
         far = _lies_far(found, seen.values)
         if model.amount > 0.0:
             start = members.weigh(working, sample.mass)
-            return self._attempt_crowded(start, far, coupling, alpha)
-        holding = self._hold(narrow.search(), found, far, coupling)
-        if holding == coupling:
-            return Attempt(model, alpha, begin=members)
-        bold = replace(members, coupling=holding)
-        return Attempt(model, model.alpha(holding), begin=bold)
+            yield self._attempt_crowded(start, far, coupling, alpha)
+            return
+        most = MOST_WEIGHT * float(seen.mass.sum())
+        for c in self._hold(narrow.search(), found, far, coupling):
+            accepts = partial(members.leaves_out, seen.values[far], seen.mass[far], most, c)
+            begin = replace(members, coupling=c)
+            yield Attempt(model, alpha if c == coupling else model.alpha(c), None, begin, accepts)
+        self._warn_of_near(1 - found.coverage)
+        yield Attempt(model, alpha, begin=members)
 
     def _attempt_crowded(
         self, start: FloatArray, far: BoolArray, coupling: float, alpha: float
@@ -343,23 +348,21 @@ class _Choice:
 
     def _hold(
         self, narrow: StartSearch, found: Candidate, far: BoolArray, coupling: float
-    ) -> float:
-        """Return a c for all columns at which rows that are left out in a sketch stay out.
+    ) -> Iterator[float]:
+        """Yield values of c for all columns at which rows left out in a sketch stay out of it.
 
-        Along other directions these rows are like all others, so the alternation takes them in, or
-        does not, just as it does in the sketch at the same c. Rows near the boundary always change
-        sides at another c; those far beyond it do only if a group of them is taken in.
+        In all columns they may be taken in all the same, where they vary less than other rows do.
+        Rows near the boundary always change sides at another c; those far beyond it do only if a
+        group of them is taken in.
         """
         bolder = self._bolder_couplings(float(self.sample.n_rows) / self.sample.copies)
         total = float(narrow.mass.sum())
-        for c in (coupling, *sorted(set(bolder.values()) - {coupling})):
+        for c in (coupling, *sorted(c for c in set(bolder.values()) if c > coupling)):
             end = narrow.end(narrow.model.alpha(c), found.theta, tol=1e-12, max_iter=500)
             if end is None or narrow.mass @ (end.inside & far) > MOST_WEIGHT * total:
                 continue
             if narrow.mass @ (end.inside ^ found.inside) < _OTHER_ROWS * total:
-                return c
-        self._warn_of_near(1 - found.coverage)
-        return coupling
+                yield c
 
     def _warn_of_near(self, share: float) -> None:
         warn_caller(

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 # Rows that are worked on together. Not a power of two, so that columns do not share cache lines.
-_TILE = 48
+_TILE = 96
 # Sums may be reordered; infinities keep their meaning.
 _OPTIONS: dict[str, Any] = {
     "nogil": True,

@@ -19,6 +19,7 @@ from eosparse.core import (
     FloatArray,
     Moments,
     centred_moments,
+    chi_squared_quantile,
     weighted_moments,
 )
 from eosparse.models.base import Beginning
@@ -43,6 +44,8 @@ _BOUND = 3.0
 _LEAST_SHRINKAGE = 1e-6
 # Rows this much farther than others, times c, have less than a millionth of their weight.
 _WEIGHTLESS = 30.0
+# Level of the ellipsoid in which rows belong to a fit.
+_BELONGING = 0.99
 # Directions closer than this to the span of the others add nothing but rounding.
 _LEAST_REST = 1e-3
 
@@ -129,6 +132,18 @@ class Members(Beginning[Normal]):
             return model.statistics(block, mass, self.theta)
 
         return self._narrow(model.solve(members.fold(sum_up))), some
+
+    def leaves_out(
+        self, values: FloatArray, mass: FloatArray, most: float, coupling: float, theta: Normal
+    ) -> bool:
+        """Whether a fit of all columns at some c holds at most so much of rows in the sketch."""
+        directions = self.sketch.directions
+        seen = Normal(
+            theta.location @ directions,
+            directions.T @ theta.covariance @ directions / (1 - coupling),
+        )
+        inside = seen.mahalanobis(values) <= chi_squared_quantile(_BELONGING, directions.shape[1])
+        return bool(mass @ inside <= most)
 
     def _narrow(self, fit: Normal) -> Normal:
         """Return a fit to rows that belong as that of a solution at c.
