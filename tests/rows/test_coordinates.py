@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eosparse.rows import MemoryRows, choose_coordinates, reduce_to_span, take_sample
+from eosparse.rows import MemoryRows, choose_coordinates, reduce_to_span, span_rows, take_sample
 
 
 @pytest.fixture
@@ -42,6 +42,14 @@ def test_one_enormous_row_does_not_hide_the_rank(table):
     coordinates = coordinates_of(table)
     assert reduce_to_span(coordinates, MemoryRows(table)).rank == 4
     assert np.isfinite(np.square(coordinates(table))).all()
+
+
+def test_of_equally_close_rows_the_order_does_not_choose_the_origin():
+    rows = np.array([[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [3.0, 3.0, 0.0], [-3.0, -3.0, 0.0]])
+    for some in (rows, rows[::-1], rows[[2, 1, 0, 3]]):
+        chosen = choose_coordinates(take_sample(MemoryRows(some), 4))
+        assert chosen.origin.tolist() == [-1.0, -1.0, 0.0]
+        assert span_rows(chosen, some, np.ones(4)).origin.tolist() == [-1.0, -1.0, 0.0]
 
 
 def test_more_columns_than_rows():

@@ -35,6 +35,8 @@ _WINSOR = 30.0
 _BOUND = 3.0
 # Singular values below this part of the largest are rounding.
 _RANK_TOLERANCE = 1e-7
+# Relative differences of squared distances that are rounding.
+_TIE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -187,8 +189,13 @@ def check_scale(scale: FloatArray, names: Sequence[str]) -> None:
 
 
 def _nearest_row(around: FloatArray) -> int:
-    """Return the number of the row closest to the centre."""
-    return int(np.argmin(np.einsum("ij,ij->i", around, around)))
+    """Return the number of the row closest to the centre.
+
+    Of those equally close, the first by its values: the order of the rows must not decide.
+    """
+    squares = np.einsum("ij,ij->i", around, around)
+    tied = np.flatnonzero(squares <= squares.min() * (1 + _TIE))
+    return int(tied[np.lexsort(around[tied].T)[0]])
 
 
 def span_rows(coordinates: Coordinates, rows: FloatArray, mass: FloatArray) -> Coordinates:
