@@ -51,7 +51,7 @@ def doubt_law(
         _doubt_bends(misfits, float(sample.mass[is_good].sum())),
         _doubt_independence(rows, is_good),
         _doubt_groups(view, groups, sample),
-        _doubt_counts(sample.values[is_good], columns),
+        _doubt_counts(sample.values[is_good], sample.mass[is_good], columns),
     )
     why = next((doubt for doubt in doubts if doubt is not None), None)
     return promise if why is None else Promise(False, why)
@@ -122,7 +122,7 @@ def _doubt_independence(rows: WhiteSample, is_good: BoolArray) -> str | None:
     """
     fit, sample = rows.fit, rows.sample
     known = is_good & ~np.isnan(sample.values).any(axis=1)
-    is_told = known.sum() >= _ROWS_OF_DIRECTIONS * sample.values.shape[1]
+    is_told = sample.mass[known].sum() >= _ROWS_OF_DIRECTIONS * sample.values.shape[1]
     if not (fit.model.is_one_cloud and is_told):
         return None
     if not have_joint_tails(rows.take(known), sample.mass[known]):
@@ -149,11 +149,15 @@ def _doubt_groups(view: TableView | None, groups: tuple[Group, ...], sample: Sam
     return f"{min(sizes):.0f} rows hardly tell the law of a group"
 
 
-def _doubt_counts(held: FloatArray, columns: tuple[ColumnKind, ...]) -> str | None:
+def _doubt_counts(
+    held: FloatArray, mass: FloatArray, columns: tuple[ColumnKind, ...]
+) -> str | None:
     """Say so if good rows have so few different values that no law describes them.
 
     Errors, which all differ, make a column of numbers of what would be levels.
     """
+    if mass.sum() <= _FEW_ROWS:
+        return None
     numbers = (i for i, column in enumerate(columns) if column.kind is Kind.NUMBER)
     counted = next((i for i in numbers if _has_few_values(held[:, i])), None)
     if counted is None:
@@ -162,6 +166,6 @@ def _doubt_counts(held: FloatArray, columns: tuple[ColumnKind, ...]) -> str | No
 
 
 def _has_few_values(column: FloatArray) -> bool:
-    if len(column) <= _FEW_ROWS or len(np.unique(column[:_FEW_ROWS])) > _FEW_VALUES:
+    if len(np.unique(column[:_FEW_ROWS])) > _FEW_VALUES:  # soon told, for most columns
         return False
     return len(np.unique(column)) <= _FEW_VALUES
