@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
+from eosparse import EOSDetector
 from eosparse.checks import ModelCheckError, check_error_model
 from eosparse.core import (
     CollapseError,
@@ -454,3 +455,14 @@ def test_one_component_is_the_gaussian(table):
     gaussian = alternate(GaussianModel(n_features=3), MemoryRows(table), 1.0, start)
     np.testing.assert_allclose(mixture.theta.locations[0], gaussian.theta.location, rtol=1e-4)
     assert mixture.objective - 0.5 * np.log(2 * np.pi) == pytest.approx(gaussian.objective)
+
+
+def test_a_mixture_of_tied_rows_is_that_of_their_copies():
+    """The mean of tied rows rounds, and no distance from it counts."""
+    values = np.array([int(value) for value in "121211111112111212121131111111111162"])
+    counts = np.array([int(count) for count in "221233232333133233332211232211221112"])
+    column = values[:, None] * np.array([1.0, 2.0])
+    weighted = EOSDetector(model="mixture").fit(column, sample_weight=counts)
+    repeated = EOSDetector(model="mixture").fit(np.repeat(column, counts, axis=0))
+    assert weighted.model_.target == pytest.approx(repeated.model_.target)
+    assert weighted.is_outlier_.sum() == 2

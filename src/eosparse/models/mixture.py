@@ -43,7 +43,12 @@ from eosparse.models.efficiency import (
     largest_stable_coupling,
 )
 from eosparse.models.gaps import fill_rows, has_gaps, match_chances, spread_of_gaps
-from eosparse.models.lengths import squared_distances
+from eosparse.models.lengths import (
+    drop_rounding,
+    own_rounding,
+    squared_distances,
+    squared_norms,
+)
 from eosparse.models.normal import Normal
 from eosparse.rows import Sample, Table, take_sample
 
@@ -410,6 +415,7 @@ def _make_balls(
 def _spread(centres: FloatArray, values: FloatArray, mass: FloatArray) -> float:
     """Return the variance per column around the nearest centre, from the median distance."""
     nearest = squared_distances(values, centres).min(axis=1)
+    nearest = drop_rounding(nearest, own_rounding(squared_norms(values)))
     # The size of one enormous row says nothing about the rounding of the others.
     reach = float(weighted_quantiles(nearest, mass, (0.9,))[0])
     within = nearest < (min(_FARTHEST, _ENORMOUS * reach) if reach > 0 else _FARTHEST)
