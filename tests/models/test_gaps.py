@@ -1,5 +1,6 @@
 """Rows with gaps: conditional laws, expectation-maximisation, and what must not depend on them."""
 
+import warnings
 from dataclasses import replace
 
 import hypothesis.strategies as st
@@ -419,3 +420,19 @@ def test_mixtures_of_rows_with_gaps(share):
     np.testing.assert_allclose(variances, np.repeat([[1.0], [4.0]], 4, axis=1), rtol=0.3)
     assert (np.diff(model.objective_history_) <= 1e-12).all()
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_gaps_of_a_constant_column_hold_its_value():
+    """A draw in its place made a heap of the column, and all other rows outliers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    X[:5] += 8
+    X[rng.random(X.shape) < 0.35] = np.nan
+    X = X[~np.isnan(X).all(axis=1)]
+    constant = np.where(rng.random(len(X)) < 0.35, np.nan, 5.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        beside = EOSDetector(model="gaussian").fit(np.column_stack([X, constant]))
+    np.testing.assert_array_equal(
+        beside.is_outlier_, EOSDetector(model="gaussian").fit(X).is_outlier_
+    )

@@ -140,6 +140,7 @@ def draw_gaps(law: Normal, values: FloatArray) -> FloatArray:
     drawn = _scatter(z) @ scaled.factor.T
     # A row of the law, moved by what is expected of the difference between it and the row.
     filled = fill_rows(scaled, z - drawn).centred + drawn
+    filled[:, np.fmin.reduce(values) == np.fmax.reduce(values)] = 0.0  # a constant has no unit
     return np.where(np.isnan(values), law.location + unit * filled, values)
 
 
