@@ -53,17 +53,22 @@ def find_plane(fit: Normal, values: FloatArray) -> BoolArray:
     return is_on & (normals.shape[1] > 0 and _span_less(values[is_on]))
 
 
-def is_simplex(rows: FloatArray) -> bool:
-    """Whether so few rows differ that any part of them lies on a plane, which then says nothing.
+def are_corners(rows: FloatArray) -> bool:
+    """Whether different rows span all that so few can: that they lie on a plane says nothing then.
 
     Examples
     --------
     >>> import numpy as np
-    >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> is_simplex(np.repeat(corners, 9, axis=0)), is_simplex(np.vstack([corners, [[1.0, 1.0]]]))
+    >>> corners = np.array([[0.0, 0.0], [1.0, 1.0]])
+    >>> are_corners(np.repeat(corners, 9, axis=0)), are_corners(np.vstack([corners, [[2.0, 2.0]]]))
     (True, False)
     """
-    return bool(len(np.unique(rows, axis=0)) <= rows.shape[1] + 1)
+    different = np.unique(rows, axis=0)
+    around = different[1:] - different[0]
+    if not len(around) or len(around) > rows.shape[1]:
+        return not len(around)
+    lengths = np.linalg.norm(around, axis=1, keepdims=True)
+    return bool(np.linalg.matrix_rank(around / lengths, RANK_TOLERANCE) == len(around))
 
 
 def _span_less(rows: FloatArray) -> bool:

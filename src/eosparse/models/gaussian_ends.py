@@ -42,7 +42,7 @@ from eosparse.core import (
 )
 from eosparse.inference import ScaledF, SelfPull
 from eosparse.models.directions import WIDE
-from eosparse.models.exact_fit import ExactFitError, find_plane, is_simplex
+from eosparse.models.exact_fit import ExactFitError, are_corners, find_plane
 from eosparse.models.gaussian_guesses import guess_clean_rows
 from eosparse.models.gaussian_law import part_in_span
 from eosparse.models.groups import find_group
@@ -306,10 +306,11 @@ class StartSearch:
 
     def _raise_if_exact(self, fit: Normal) -> None:
         """Raise if more than half of all rows satisfy the relations of a singular fit."""
-        if self.model.covariance != "full" or is_simplex(self.values[self.mass > 0]):
+        if self.model.covariance != "full":
             return
         on_plane = find_plane(fit, self.values) & (self.mass > 0)
-        if 2 * (self.mass @ on_plane) > self.total:
+        is_most = 2 * (self.mass @ on_plane) > self.total
+        if is_most and not are_corners(self.values[on_plane]):
             raise ExactFitError(on_plane)
 
     def _look_for_plane(self, collapsed: Normal) -> None:
