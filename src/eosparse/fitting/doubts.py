@@ -49,7 +49,6 @@ def doubt_law(
     doubts = (
         _doubt_tails(view, sample, columns),
         _doubt_bends(misfits, float(sample.mass[is_good].sum())),
-        _doubt_independence(rows, is_good),
         _doubt_groups(view, groups, sample),
         _doubt_counts(sample.values[is_good], sample.mass[is_good], columns),
     )
@@ -62,6 +61,25 @@ def doubt_exact_fit(promise: Promise, fit: Fit[Any]) -> Promise:
     if not promise or not is_exact_fit(fit):
         return promise
     return Promise(False, "most rows satisfy an exact relation, and the others follow no law")
+
+
+def doubt_independence(promise: Promise, rows: WhiteSample, is_good: BoolArray) -> Promise:
+    """Return no promise if good rows that lie far out in one direction do so in others too.
+
+    Elliptical laws with heavy tails are of that kind, however well each column is bent. No rung
+    describes them better, so this does not tell which one to take.
+    """
+    if not promise:
+        return promise
+    fit, sample = rows.fit, rows.sample
+    known = is_good & ~np.isnan(sample.values).any(axis=1)
+    is_told = sample.mass[known].sum() >= _ROWS_OF_DIRECTIONS * sample.values.shape[1]
+    if not (fit.model.is_one_cloud and is_told):
+        return promise
+    if not have_joint_tails(rows.take(known), sample.mass[known]):
+        return promise
+    why = "rows that lie far out in some columns do so in others, more than correlations say"
+    return Promise(False, why)
 
 
 def doubt_writing(promise: Promise, n_rows: int) -> Promise:
@@ -113,21 +131,6 @@ def _doubt_bends(misfits: Mapping[str, float], n_rows: float) -> str | None:
         return None
     worst = max(misfits, key=misfits.__getitem__)
     return f"the law that {worst!r} is bent to describes it badly"
-
-
-def _doubt_independence(rows: WhiteSample, is_good: BoolArray) -> str | None:
-    """Say so if good rows that lie far out in one direction do so in others too.
-
-    Elliptical laws with heavy tails are of that kind, however well each column is bent.
-    """
-    fit, sample = rows.fit, rows.sample
-    known = is_good & ~np.isnan(sample.values).any(axis=1)
-    is_told = sample.mass[known].sum() >= _ROWS_OF_DIRECTIONS * sample.values.shape[1]
-    if not (fit.model.is_one_cloud and is_told):
-        return None
-    if not have_joint_tails(rows.take(known), sample.mass[known]):
-        return None
-    return "rows that lie far out in some columns do so in others, more than correlations say"
 
 
 def _doubt_tails(

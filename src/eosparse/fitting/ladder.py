@@ -20,10 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from eosparse.core import CollapseError, FloatArray, MaskingWarning, Status, warn_caller
+from eosparse.core import (
+    BoolArray,
+    CollapseError,
+    FloatArray,
+    MaskingWarning,
+    Status,
+    warn_caller,
+)
 from eosparse.fitting.column_rules import add_rules
 from eosparse.fitting.doubts import (
     doubt_exact_fit,
+    doubt_independence,
     doubt_law,
     doubt_writing,
     has_bad_bends,
@@ -44,6 +52,7 @@ from eosparse.fitting.reasons import (
     doubt_flags,
     flags_groups,
     flags_many_near,
+    flags_slope,
     flags_tail,
     give_reason,
     has_known_tail,
@@ -94,6 +103,8 @@ _ROWS_PER_COLUMN = 5
 _MAJORITY = 0.53
 # Where more rows are flagged, and the others form groups, one cloud describes neither.
 _MOST_BESIDE_GROUPS = 1 / 3
+# By how much a share of a half varies, times the root of the rows: more in one of a hundred.
+_CHANCE = 2.33 / 2
 # Expectation-maximisation creeps where groups touch.
 _TOL_OF_GROUPS = 1e-11
 
@@ -163,6 +174,14 @@ class Ladder:
 
     def climb(self, rungs: tuple[str, ...] = RUNGS) -> Climb:
         """Return the first rung whose law the rows follow, or the last."""
+        found = self._climb(rungs)
+        if found.rows is None:
+            return found
+        promise = doubt_flags(found.promise, found.check)
+        promise = doubt_independence(promise, found.rows, self._find_held(found))
+        return replace(found, promise=promise)
+
+    def _climb(self, rungs: tuple[str, ...]) -> Climb:
         failed: list[str] = []
         plain: TailCheck | None = None
         if self._is_wide and len(rungs) > 1:
@@ -187,13 +206,14 @@ class Ladder:
                     return bent
                 is_masked = any(issubclass(w.category, MaskingWarning) for w in caught)
                 # Wide tables have no rung of groups: to look for them would be in vain.
-                if "groups" in rungs and (is_masked or self._hides_groups(found)):
+                looks_for_groups = "groups" in rungs
+                hides_groups = looks_for_groups and self._hides_groups(found)
+                if looks_for_groups and (is_masked or hides_groups):
                     grouped = self._look_for_groups(failed)
                     if grouped is not None:
                         return grouped
-                    # Groups among those that are kept, beside many that are not: no cloud at all.
-                    if found.check.flagged > _MOST_BESIDE_GROUPS * found.check.total:
-                        failed.append(f"{NAMES[rung]} leaves out many rows and holds groups")
+                    if self._leaves_out_half(found.check, hides_groups):
+                        failed.append(f"{NAMES[rung]} leaves out too many rows beside groups")
                         continue
                 if is_masked:
                     found = replace(found, promise=Promise(False, "a group of rows may be masked"))
@@ -210,8 +230,11 @@ class Ladder:
         """Whether the rows that one cloud holds show a valley between groups."""
         if not found.fit.model.is_one_cloud or found.rows is None:
             return False
-        held = ~np.asarray(found.judge.is_outlier(self._measure_sample(found.fit, found.distances)))
-        return self._preparation.shows_groups(held, found.rows)
+        return self._preparation.shows_groups(self._find_held(found), found.rows)
+
+    def _find_held(self, found: Climb) -> BoolArray:
+        """Return which rows of the sample are not flagged."""
+        return ~np.asarray(found.judge.is_outlier(self._measure_sample(found.fit, found.distances)))
 
     def _look_for_margins(self, rungs: tuple[str, ...], found: Climb) -> Climb | None:
         """Return bent columns, if they explain most of the rows that one Gaussian flags.
@@ -230,6 +253,15 @@ class Ladder:
         for warning in caught:
             warn_caller(str(warning.message), warning.category)
         return bent
+
+    @staticmethod
+    def _leaves_out_half(check: TailCheck, hides_groups: bool) -> bool:
+        """Whether so many rows are flagged that one cloud is no majority, or describes none.
+
+        Half of them, but for chance; fewer if the others form groups.
+        """
+        half = 0.5 - _CHANCE / np.sqrt(check.total)
+        return check.flagged > (_MOST_BESIDE_GROUPS if hides_groups else half) * check.total
 
     def _look_for_groups(self, failed: list[str]) -> Climb | None:
         """Return groups that one cloud may have masked."""
@@ -266,7 +298,11 @@ class Ladder:
         few = not self._is_wide and not has_known_tail(check)
         if few and flags_tail(check, found.groups):
             return True
-        return not found.promise and (self._is_wide or not flags_groups(check, found.groups))
+        is_tail = bool(found.promise) and not doubt_flags(found.promise, check)
+        if is_tail and has_known_tail(check):
+            return self._is_wide or flags_slope(check)
+        is_doubted = is_tail or not found.promise
+        return is_doubted and (self._is_wide or not flags_groups(check, found.groups))
 
     def fit(self, model: TableModel[Any, Any], is_scaled: bool) -> Climb:
         """Fit a model that was asked for, to all columns as numbers."""
@@ -340,7 +376,7 @@ class Ladder:
         rows = WhiteSample(fit, self.sample)
         groups = self._find_groups(rung, judge, rows, fitted)
         reason = give_reason(rung, prepared, failed)
-        promise = doubt_flags(decide(rung, check, groups), check)
+        promise = decide(rung, check, groups)
         is_good = ~judge.is_outlier(fitted)
         misfits = measure_bends(fit, self.sample, is_good, self.columns)
         promise = doubt_law(promise, rows, groups, is_good, misfits, self.columns)

@@ -85,6 +85,14 @@ def flags_tail(check: TailCheck, groups: tuple[Group, ...]) -> bool:
     return check.near > min(_TAIL * check.flagged, LARGE_SHARE * check.total)
 
 
+def flags_slope(check: TailCheck) -> bool:
+    """Whether rows that are flagged grow fewer farther out, as in a tail: many lie just beyond.
+
+    Of outliers with three times the spread, most lie farther.
+    """
+    return check.near > _TAIL * check.flagged
+
+
 def flags_many_near(check: TailCheck) -> bool:
     """Whether many rows are flagged, most of which lie just beyond the others."""
     return check.far > LARGE_SHARE * check.total and 2 * check.near > check.flagged
