@@ -258,10 +258,11 @@ class Ladder:
     def _leaves_out_half(check: TailCheck, hides_groups: bool) -> bool:
         """Whether so many rows are flagged that one cloud is no majority, or describes none.
 
-        Half of them, but for chance; fewer if the others form groups.
+        Half of them, but for chance; fewer if the others form groups, or go on where flags begin.
         """
         half = 0.5 - _CHANCE / np.sqrt(check.total)
-        return check.flagged > (_MOST_BESIDE_GROUPS if hides_groups else half) * check.total
+        is_part = hides_groups or flags_slope(check)
+        return check.flagged > (_MOST_BESIDE_GROUPS if is_part else half) * check.total
 
     def _look_for_groups(self, failed: list[str]) -> Climb | None:
         """Return groups that one cloud may have masked."""
