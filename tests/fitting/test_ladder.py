@@ -10,7 +10,8 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.base import clone
 
-from eosparse import CollapseError, DegenerateDataWarning, EOSDetector
+from eosparse import CollapseError, DegenerateDataWarning, EOSDetector, MaskingWarning
+from eosparse.datasets import make_contaminated
 from eosparse.fitting.ladder import RUNGS, find_rungs
 from eosparse.fitting.reasons import doubt_bends, doubt_flags, flags_many_near, has_known_tail
 from eosparse.inference import Promise, TailCheck
@@ -390,6 +391,30 @@ def test_small_tables_with_levels_are_no_exact_fit(n_rows):
                  "sex": rng.integers(0, 2, n_rows)}  # fmt: skip
         n_flagged += EOSDetector().fit(pd.DataFrame(table)).is_outlier_.sum()
     assert n_flagged <= 6  # a dozen in each table, if ties were exact relations
+
+
+def test_a_warning_that_many_rows_lie_apart_does_not_hide_them():
+    """Of 45 % in one group one Gaussian warns; the others are a majority, and no groups."""
+    rng = np.random.default_rng(0)
+    X, is_outlier = rng.normal(size=(1000, 50)), np.arange(1000) < 450
+    X[is_outlier, 0] += 8 * np.sqrt(50)
+    with pytest.warns(MaskingWarning, match="hardly more than half"):
+        detector = EOSDetector().fit(X)
+    assert detector.rung_ == "gaussian"
+    assert detector.is_outlier_[is_outlier].all()
+    assert detector.is_outlier_[~is_outlier].mean() < 0.02
+    assert not detector.promise_
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_with_three_times_the_spread_are_flagged_without_a_promise(seed):
+    """Some lie just beyond the others, as a tail would, but most lie farther."""
+    X, is_outlier = make_contaminated(1000, 10, 0.3, outliers="radial", random_state=seed)
+    detector = EOSDetector().fit(X)
+    assert detector.rung_ == "gaussian"
+    assert detector.is_outlier_[is_outlier].mean() > 0.9
+    assert detector.is_outlier_[~is_outlier].mean() < 0.02
+    assert not detector.promise_
 
 
 def test_groups_beside_many_flagged_rows_are_no_cloud():
