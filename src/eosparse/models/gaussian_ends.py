@@ -387,13 +387,13 @@ class StartSearch:
         distances, cut = self._measure(result, coupling)
         inside = distances <= cut
         coverage = float(self.mass @ inside / self.mass.sum())
-        belonging = distances <= max(cut, self._cut_of_new_rows(result, coupling))
+        belonging = distances <= max(cut, self.cut_of_new_rows(result, coupling, 0.99))
         is_majority = bool(2 * (self.mass @ belonging) >= self.mass.sum())
         log_det = theta.log_det - len(theta.location) * float(np.log(1 - coupling))
         return Candidate(result, coupling, inside, coverage, is_majority, log_det, cut)
 
-    def _cut_of_new_rows(self, result: Result[Normal], coupling: float) -> float:
-        """Return the distance within which 99 % of good rows lie that had no part in the fit.
+    def cut_of_new_rows(self, result: Result[Normal], coupling: float, share: float) -> float:
+        """Return the distance within which a share of good rows lie that had no part in the fit.
 
         Rows with little weight are almost new ones, and a covariance from few rows puts them too
         far out. With less than two rows per column, nothing is known of them.
@@ -402,7 +402,7 @@ class StartSearch:
         if self.model.covariance != "full" or self.model.amount > 0.0 or size < 2 * rank:
             return 0.0
         law = ScaledF.of_fit(rank, size, coupling)
-        return float(law.distance_at(np.array(0.01))) / (1 - coupling)
+        return float(law.distance_at(np.array(1 - share))) / (1 - coupling)
 
     def _measure(self, result: Result[Normal], coupling: float) -> tuple[FloatArray, float]:
         """Return the distances of all rows, and that of the 99 % ellipsoid.

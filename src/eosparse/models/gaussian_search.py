@@ -59,10 +59,14 @@ _MOST_SPLITS = 3
 _ENOUGH_FOR_SHARES = 100
 # A solution that holds other rows, by this share, is another one; at another c some always change.
 _OTHER_ROWS = 0.08
+# Fewer rows are no group.
+_FEWEST_APART = 5
 # With few rows per column: up to twice c, p-values of good rows hardly changed in trials.
 _BOLDER_IN_A_CROWD = (1.5, 2.0)
 # Hardly any good row lies beyond this level of a solution, so that more of them are a group.
 _FAR = 0.9999
+# Directions that few rows choose put some of these up to 1.4 times as far by chance.
+_FARTHER = 2.0
 # With fewer rows for each direction of a sketch, a search in it would not be a robust one. Where
 # rows are few for the columns, what columns have in common may take many directions.
 _ROWS_PER_DIRECTION, _FEW_ROWS_PER_DIRECTION = 20, 12
@@ -270,7 +274,7 @@ class _Choice:
         is_held = found.inside & (sample.mass > 0)
         centre = sample.mass[is_held] @ working[is_held] / sample.mass[is_held].sum()
         members = Members(model, sketch, found.theta, found.cut, coupling, centre)
-        far = _lies_far(found, seen.values)
+        far = _lies_far(found, narrow.search(), _FARTHER if model.amount > 0.0 else 1.0)
         if model.amount > 0.0:
             start = members.weigh(working, sample.mass)
             yield self._attempt_crowded(start, far, coupling, alpha)
@@ -319,7 +323,9 @@ class _Choice:
         mass = self.sample.mass
         left_out = 1 - float(mass @ taken / mass.sum())
         weights = mass * np.exp(-coupling / 2 * grown.distances)
-        is_near = left_out > MOST_WEIGHT and bool(weights @ ~taken > MOST_WEIGHT * weights.sum())
+        n_left = float(mass @ ~taken) / self.sample.copies
+        is_group = left_out > MOST_WEIGHT and n_left >= _FEWEST_APART
+        is_near = is_group and bool(weights @ ~taken > MOST_WEIGHT * weights.sum())
         if is_near:
             self._warn_of_near(left_out)
         return is_near
@@ -421,11 +427,16 @@ class _Choice:
         return found, True
 
 
-def _lies_far(found: Candidate, values: FloatArray) -> BoolArray:
-    """Return which rows lie far beyond a solution, where hardly any good one does."""
-    size = values.shape[1]
+def _lies_far(found: Candidate, search: StartSearch, factor: float) -> BoolArray:
+    """Return which rows lie far beyond a solution, where hardly any good one does.
+
+    Their squared distance is so many times that beyond which hardly any good row lies.
+    """
+    size = search.values.shape[1]
     farther = chi_squared_quantile(_FAR, size) / chi_squared_quantile(0.99, size)
-    return np.asarray(found.theta.mahalanobis(values) > farther * found.cut)
+    # Few rows for many directions put those that had no part in the fit too far out.
+    cut = max(farther * found.cut, search.cut_of_new_rows(found.result, found.coupling, _FAR))
+    return np.asarray(found.theta.mahalanobis(search.values) > factor * cut)
 
 
 def _name_dependent_columns(model: GaussianModel, sample: Sample) -> str:
