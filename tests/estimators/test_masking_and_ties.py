@@ -67,6 +67,16 @@ class TestMasking:
         assert not taken_in.is_outlier_[is_outlier].any()
         assert MaskingWarning in issued
 
+    def test_a_group_that_a_sample_leaves_out_is_left_out_of_all_rows(self):
+        """At the first α, the window of which is narrow, the cluster takes over on all rows."""
+        X, is_outlier = make_contaminated(
+            10_000, 10, 0.4, outliers="clustered", inliers="autoregressive", random_state=80_003
+        )
+        detector, issued = fit_noting(X, model="gaussian")
+        assert detector.is_outlier_[is_outlier].all()
+        assert detector.is_outlier_[~is_outlier].mean() < 0.02
+        assert MaskingWarning not in issued
+
     @pytest.mark.parametrize(("share", "seed"), [(0.3, 500), (0.4, 501), (0.4, 510)])
     def test_a_narrow_window_of_alpha_is_found(self, share, seed):
         """At the first α a near, tight group takes over, and the boldest one collapses."""

@@ -36,7 +36,7 @@ from eosparse.models.efficiency import (
 from eosparse.models.exact_fit import ExactFitError, restrict
 from eosparse.models.gaussian_ends import Candidate, Measured, StartSearch
 from eosparse.models.normal import Normal
-from eosparse.models.recapture import MOST_WEIGHT, stay_out
+from eosparse.models.recapture import MOST_WEIGHT, leaves_out, stay_out
 from eosparse.models.shrinkage import choose_shrinkage
 from eosparse.models.sketch import Members, choose_sketch
 from eosparse.rows import Sample, single_threaded_blas
@@ -185,13 +185,45 @@ class _Choice:
                 f"every start collapsed at alpha={model.alpha(coupling):.6g}: too few rows keep "
                 "their weight. Use a larger alpha, more shrinkage, or fewer columns."
             )
+        refused: list[float] = []
+        attempts = []
         for end in (found,) if best is None or found is best else (found, best):
-            # What holds together on the sample may still collapse on all rows. At the first c, the
-            # solution is scaled to the c used on all rows.
+            # At the first c, the solution is scaled to the c used on all rows.
             is_first = end.result.alpha == model.alpha(bearable)
-            factor = (1 - coupling) / (1 - end.coupling) if is_first else 1.0
-            theta = Normal(end.theta.location, end.theta.covariance * factor)
-            yield Attempt(model, alpha if is_first else end.result.alpha, theta)
+            c = coupling if is_first else end.coupling
+            attempt = self._follow(end, c, refused)
+            attempts.append(replace(attempt, alpha=alpha if is_first else end.result.alpha))
+        yield from attempts
+        if not refused:  # all of them collapsed
+            return
+        bolder = self._bolder_couplings(float(self.sample.n_rows) / self.sample.copies)
+        for c in sorted(c for c in set(bolder.values()) if c > model.coupling(attempts[0].alpha)):
+            yield self._follow(found, c, refused)
+        self._warn_of_near(1 - found.coverage)
+        yield replace(attempts[0], accepts=None)
+
+    def _follow(self, end: Candidate, coupling: float, refused: list[float]) -> Attempt[Normal]:
+        """Return the attempt that starts from a solution on the sample, at some c.
+
+        On all rows it may still collapse, or take in what the solution leaves out.
+        """
+        model = self.model
+        factor = (1 - coupling) / (1 - end.coupling) if coupling != end.coupling else 1.0
+        theta = Normal(end.theta.location, end.theta.covariance * factor)
+        is_told = end.is_majority and model.covariance == "full" and model.amount == 0.0
+        accepts = partial(self._leaves_out_far, end, coupling, refused) if is_told else None
+        return Attempt(model, model.alpha(coupling), theta, accepts=accepts)
+
+    def _leaves_out_far(
+        self, end: Candidate, coupling: float, refused: list[float], theta: Normal
+    ) -> bool:
+        """Whether a fit to all rows leaves out what lies far beyond a solution on the sample."""
+        search = self.search()
+        far = _lies_far(end, search, 1.0) & (search.mass > 0)
+        most = MOST_WEIGHT * float(search.mass.sum())
+        stays = leaves_out(theta, coupling, search.values[far], search.mass[far], most)
+        refused += [] if stays else [coupling]
+        return stays
 
     def _bear(self, coupling: float) -> float:
         """Return the c that the sample bears."""
@@ -279,11 +311,21 @@ class _Choice:
             start = members.weigh(working, sample.mass)
             yield self._attempt_crowded(start, far, coupling, alpha)
             return
-        most = MOST_WEIGHT * float(seen.mass.sum())
+        refused: list[float] = []
+        tried: list[float] = []
+        lie_far = seen.values[far], seen.mass[far], MOST_WEIGHT * float(seen.mass.sum())
+
+        def accept(c: float, theta: Normal) -> bool:
+            stays = members.leaves_out(*lie_far, c, theta)
+            refused.extend([] if stays else [c])
+            return stays
+
         for c in self._hold(narrow.search(), found, far, coupling):
-            accepts = partial(members.leaves_out, seen.values[far], seen.mass[far], most, c)
-            begin = replace(members, coupling=c)
+            tried.append(c)
+            begin, accepts = replace(members, coupling=c), partial(accept, c)
             yield Attempt(model, alpha if c == coupling else model.alpha(c), None, begin, accepts)
+        if tried and not refused:  # all of them collapsed
+            return
         self._warn_of_near(1 - found.coverage)
         yield Attempt(model, alpha, begin=members)
 

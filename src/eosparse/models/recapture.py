@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from eosparse.core import BoolArray, FloatArray
+from eosparse.core import BoolArray, FloatArray, chi_squared_quantile
 from eosparse.models.normal import Normal
 
 # Rows with more than this share of the weight are taken in at once.
 MOST_WEIGHT = 0.02
+# Level of the ellipsoid in which rows belong to a fit.
+_BELONGING = 0.99
 
 
 def stay_out(
@@ -67,3 +69,23 @@ def stay_out(
     white = np.sqrt(part)[:, None] * fit.whiten(values[left] - fit.location)
     few = white @ white.T if len(white) < white.shape[1] else white.T @ white
     return bool(float(np.linalg.eigvalsh(few)[-1]) * exponent * np.e <= 1)
+
+
+def leaves_out(
+    fit: Normal, coupling: float, values: FloatArray, mass: FloatArray, most: float
+) -> bool:
+    """Whether rows that lay far beyond a start are still beyond the fit to which it led.
+
+    At some c, up to so much of their mass may belong to it: rows near the boundary change sides.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.models import Normal
+    >>> from eosparse.models.recapture import leaves_out
+    >>> fit, rows = Normal(np.zeros(2), np.eye(2)), np.array([[9.0, 0.0], [1.0, 0.0]])
+    >>> [leaves_out(fit, 0.2, rows, np.ones(2), most) for most in (0.5, 1.0)]
+    [False, True]
+    """
+    reach = chi_squared_quantile(_BELONGING, values.shape[1]) / (1 - coupling)
+    return bool(mass @ (fit.mahalanobis(values) <= reach) <= most)

@@ -19,7 +19,6 @@ from eosparse.core import (
     FloatArray,
     Moments,
     centred_moments,
-    chi_squared_quantile,
     weighted_moments,
 )
 from eosparse.models.base import Beginning
@@ -30,6 +29,7 @@ from eosparse.models.directions import (
     random_directions,
 )
 from eosparse.models.normal import Normal, times_transposed
+from eosparse.models.recapture import leaves_out
 from eosparse.models.shrinkage import ROWS_PER_COLUMN, bounded_scatter, oas_shrinkage
 from eosparse.rows import Coordinates, Sample, Table, find_middle, map_parallel
 
@@ -44,8 +44,6 @@ _BOUND = 3.0
 _LEAST_SHRINKAGE = 1e-6
 # Rows this much farther than others, times c, have less than a millionth of their weight.
 _WEIGHTLESS = 30.0
-# Level of the ellipsoid in which rows belong to a fit.
-_BELONGING = 0.99
 # Directions closer than this to the span of the others add nothing but rounding.
 _LEAST_REST = 1e-3
 
@@ -138,12 +136,8 @@ class Members(Beginning[Normal]):
     ) -> bool:
         """Whether a fit of all columns at some c holds at most so much of rows in the sketch."""
         directions = self.sketch.directions
-        seen = Normal(
-            theta.location @ directions,
-            directions.T @ theta.covariance @ directions / (1 - coupling),
-        )
-        inside = seen.mahalanobis(values) <= chi_squared_quantile(_BELONGING, directions.shape[1])
-        return bool(mass @ inside <= most)
+        seen = Normal(theta.location @ directions, directions.T @ theta.covariance @ directions)
+        return leaves_out(seen, coupling, values, mass, most)
 
     def _narrow(self, fit: Normal) -> Normal:
         """Return a fit to rows that belong as that of a solution at c.
