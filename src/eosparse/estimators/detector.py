@@ -16,9 +16,10 @@ from eosparse.core import Callback, FloatArray, Status
 from eosparse.estimators.corrections import Corrections
 from eosparse.estimators.scores_on_disk import ScoresOnDisk
 from eosparse.fitting.alpha_path import AlphaPath, follow_path
+from eosparse.fitting.climb import Climb
 from eosparse.fitting.engine import takes_gaps
 from eosparse.fitting.judge import Judge, Rule
-from eosparse.fitting.ladder import Climb, fit_table
+from eosparse.fitting.ladder import fit_table
 from eosparse.fitting.notices import warn_of_early_end
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.progress import Progress
@@ -188,8 +189,7 @@ class EOSDetector(OneToOneFeatureMixin, OutlierMixin, TransformerMixin, Correcti
     True
     """
 
-    # Data frames may hold text, booleans and dates: see `open_training`.
-    _takes_kinds = True
+    _takes_kinds = True  # data frames may hold text, booleans and dates: see `open_training`
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,7 @@ from eosparse.core import (
     Status,
     warn_caller,
 )
+from eosparse.fitting.climb import Climb
 from eosparse.fitting.column_rules import add_rules
 from eosparse.fitting.doubts import (
     doubt_exact_fit,
@@ -107,49 +108,6 @@ _MOST_BESIDE_GROUPS = 1 / 3
 _CHANCE = 2.33 / 2
 # Expectation-maximisation creeps where groups touch.
 _TOL_OF_GROUPS = 1e-11
-
-
-@dataclass(frozen=True)
-class Climb:
-    """A fit of the rung that was taken, and what can be said about it.
-
-    Attributes
-    ----------
-    fit : Fit
-        The fit.
-    judge : Judge
-        Its law and cut-off.
-    distances : Table
-        Distance of each row.
-    rung : str or None
-        Name of the rung; None for a model that was asked for.
-    reason : str
-        Why this rung, in a sentence.
-    promise : Promise
-        Whether a false-discovery rate can be promised.
-    columns : tuple of ColumnKind
-        What the columns hold.
-    check : TailCheck
-        How well the rows follow the law.
-    groups : tuple of Group
-        Groups of rows that sit apart.
-    misfits : dict
-        How far each bent column is from the law that it is bent to, among rows that belong.
-    rows : WhiteSample or None
-        The sample as the fit whitens it.
-    """
-
-    fit: Fit[Any]
-    judge: Judge
-    distances: Table
-    rung: str | None
-    reason: str
-    promise: Promise
-    columns: tuple[ColumnKind, ...]
-    check: TailCheck
-    groups: tuple[Group, ...] = ()
-    misfits: Mapping[str, float] = field(default_factory=dict)
-    rows: WhiteSample | None = None
 
 
 @dataclass(frozen=True)

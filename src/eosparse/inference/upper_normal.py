@@ -56,7 +56,7 @@ class UpperNormal:
         """Fit the law to errors of rows that count alike, in turns with which are believed."""
         law = cls._through(errors, _LEVELS)
         for _ in range(_MOST_TURNS):
-            wider = cls._through(law._believed(errors), _BELIEVED_LEVELS)
+            wider = cls._through(law._drop_flagged(errors), _BELIEVED_LEVELS)
             if wider.spread <= law.spread * (1 + _SIGNIFICANT / np.sqrt(len(errors))):
                 break
             law = wider
@@ -71,7 +71,7 @@ class UpperNormal:
         spread *= 1 + _STANDARD_ERROR / np.sqrt(len(errors))
         return cls(float(found.mean() - spread * scores.mean()), spread)
 
-    def _believed(self, errors: FloatArray) -> FloatArray:
+    def _drop_flagged(self, errors: FloatArray) -> FloatArray:
         """Return the errors that are not flagged by this law."""
         p_values, total = np.sort(self.p_values(errors)), float(len(errors))
 

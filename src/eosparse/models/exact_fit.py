@@ -121,3 +121,15 @@ def _describe(span: Coordinates, sample: Sample, rows: BoolArray) -> str:
     order = [i for i in np.argsort(-parts, kind="stable") if parts[i] > _LEAST_PART**2]
     involved = ", ".join(repr(names[i]) for i in order[:_MOST_NAMES])
     return f"satisfy an exact linear relation between columns, {involved} among them"
+
+
+def name_dependent_columns(model: GaussianModel, sample: Sample) -> str:
+    """Name the columns that vary least in the central half of the rows, given the others."""
+    assert model.coordinates is not None
+    scaled = model.coordinates.standardise(sample.values)
+    near = np.square(scaled).sum(axis=1)
+    centre = scaled[near <= np.median(near)]
+    _, vectors = np.linalg.eigh(np.cov(centre, rowvar=False).reshape(scaled.shape[1], -1))
+    order = np.argsort(-np.abs(vectors[:, 0]), kind="stable")[:3]
+    involved = [i for i in order if abs(vectors[i, 0]) > 0.1]
+    return ", ".join(repr(sample.columns[i]) for i in involved)

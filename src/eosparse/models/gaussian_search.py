@@ -22,7 +22,6 @@ from eosparse.core import (
     DegenerateDataWarning,
     FloatArray,
     MaskingWarning,
-    chi_squared_quantile,
     warn_caller,
 )
 from eosparse.models.base import Attempt, Request
@@ -33,12 +32,12 @@ from eosparse.models.efficiency import (
     largest_stable_coupling,
     largest_uncaptured_coupling,
 )
-from eosparse.models.exact_fit import ExactFitError, restrict
+from eosparse.models.exact_fit import ExactFitError, name_dependent_columns, restrict
 from eosparse.models.gaussian_ends import Candidate, Measured, StartSearch
 from eosparse.models.normal import Normal
-from eosparse.models.recapture import MOST_WEIGHT, leaves_out, stay_out
+from eosparse.models.recapture import MOST_WEIGHT, leaves_out, lie_far, stay_out
 from eosparse.models.shrinkage import choose_shrinkage
-from eosparse.models.sketch import Members, choose_sketch
+from eosparse.models.sketch import Members, choose_sketch, narrow_model
 from eosparse.rows import Sample, single_threaded_blas
 
 if TYPE_CHECKING:
@@ -63,8 +62,6 @@ _OTHER_ROWS = 0.08
 _FEWEST_APART = 5
 # With few rows per column: up to twice c, p-values of good rows hardly changed in trials.
 _BOLDER_IN_A_CROWD = (1.5, 2.0)
-# Hardly any good row lies beyond this level of a solution, so that more of them are a group.
-_FAR = 0.9999
 # Directions that few rows choose put some of these up to 1.4 times as far by chance.
 _FARTHER = 2.0
 # With fewer rows for each direction of a sketch, a search in it would not be a robust one. Where
@@ -103,7 +100,7 @@ def _propose(model: GaussianModel, sample: Sample, request: Request) -> Iterator
         warn_caller(
             "every fit of the covariance collapses onto a few rows. Most rows may be tied, or "
             "satisfy an almost exact linear relation between columns (most of all "
-            f"{_name_dependent_columns(model, sample)}), or a tight group of rows may lie apart. "
+            f"{name_dependent_columns(model, sample)}), or a tight group of rows may lie apart. "
             f"The covariance is shrunk by {_FALLBACK_SHRINKAGE} and the start is uniform; p-values "
             "are approximate. Leave out one of the columns, or set shrinkage yourself.",
             DegenerateDataWarning,
@@ -111,23 +108,6 @@ def _propose(model: GaussianModel, sample: Sample, request: Request) -> Iterator
         # A robust start would look for the exact relation again.
         milder = choose_shrinkage(replace(model, shrinkage=_FALLBACK_SHRINKAGE), sample)
         yield from _propose(milder, sample, replace(request, searches=False))
-
-
-def narrow_model(model: GaussianModel, seen: Sample) -> GaussianModel:
-    """Return a model of a few columns without shrinkage, in place of one of many."""
-    n_rows, size = seen.n_rows / seen.copies, seen.values.shape[1]
-    return replace(
-        model,
-        shrinkage="auto",
-        amount=0.0,
-        n_features=size,
-        coordinates=None,
-        smallest_size=seen.copies * min(1.5 * (size + 1), n_rows / 4),
-        crowding=covariance_parameters("full", size) / n_rows,
-        dimension=float(size),
-        feedback=1.0,
-        is_exact_fit=False,
-    )
 
 
 @dataclass(frozen=True)
@@ -219,7 +199,7 @@ class _Choice:
     ) -> bool:
         """Whether a fit to all rows leaves out what lies far beyond a solution on the sample."""
         search = self.search()
-        far = _lies_far(end, search, 1.0) & (search.mass > 0)
+        far = lie_far(end, search, 1.0) & (search.mass > 0)
         most = MOST_WEIGHT * float(search.mass.sum())
         stays = leaves_out(theta, coupling, search.values[far], search.mass[far], most)
         refused += [] if stays else [coupling]
@@ -306,17 +286,17 @@ class _Choice:
         is_held = found.inside & (sample.mass > 0)
         centre = sample.mass[is_held] @ working[is_held] / sample.mass[is_held].sum()
         members = Members(model, sketch, found.theta, found.cut, coupling, centre)
-        far = _lies_far(found, narrow.search(), _FARTHER if model.amount > 0.0 else 1.0)
+        far = lie_far(found, narrow.search(), _FARTHER if model.amount > 0.0 else 1.0)
         if model.amount > 0.0:
             start = members.weigh(working, sample.mass)
             yield self._attempt_crowded(start, far, coupling, alpha)
             return
         refused: list[float] = []
         tried: list[float] = []
-        lie_far = seen.values[far], seen.mass[far], MOST_WEIGHT * float(seen.mass.sum())
+        apart = seen.values[far], seen.mass[far], MOST_WEIGHT * float(seen.mass.sum())
 
         def accept(c: float, theta: Normal) -> bool:
-            stays = members.leaves_out(*lie_far, c, theta)
+            stays = members.leaves_out(*apart, c, theta)
             refused.extend([] if stays else [c])
             return stays
 
@@ -467,27 +447,3 @@ class _Choice:
                 return found, False
             found = left
         return found, True
-
-
-def _lies_far(found: Candidate, search: StartSearch, factor: float) -> BoolArray:
-    """Return which rows lie far beyond a solution, where hardly any good one does.
-
-    Their squared distance is so many times that beyond which hardly any good row lies.
-    """
-    size = search.values.shape[1]
-    farther = chi_squared_quantile(_FAR, size) / chi_squared_quantile(0.99, size)
-    # Few rows for many directions put those that had no part in the fit too far out.
-    cut = max(farther * found.cut, search.cut_of_new_rows(found.result, found.coupling, _FAR))
-    return np.asarray(found.theta.mahalanobis(search.values) > factor * cut)
-
-
-def _name_dependent_columns(model: GaussianModel, sample: Sample) -> str:
-    """Name the columns that vary least in the central half of the rows, given the others."""
-    assert model.coordinates is not None
-    scaled = model.coordinates.standardise(sample.values)
-    near = np.square(scaled).sum(axis=1)
-    centre = scaled[near <= np.median(near)]
-    _, vectors = np.linalg.eigh(np.cov(centre, rowvar=False).reshape(scaled.shape[1], -1))
-    order = np.argsort(-np.abs(vectors[:, 0]), kind="stable")[:3]
-    involved = [i for i in order if abs(vectors[i, 0]) > 0.1]
-    return ", ".join(repr(sample.columns[i]) for i in involved)

@@ -1,4 +1,4 @@
-"""Whether rows that a start leaves out stay out, where a covariance has few rows per column.
+"""Whether rows that a start leaves out stay out.
 
 A row at squared distance m has the weight ``exp(-c m/2)``. Rows that are left out still add λ to
 the variance of one direction, which brings them nearer, so that they add more:
@@ -10,15 +10,22 @@ This has a solution near one if ``λ a e <= 1``. Otherwise V may grow until the 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from eosparse.core import BoolArray, FloatArray, chi_squared_quantile
 from eosparse.models.normal import Normal
 
+if TYPE_CHECKING:
+    from eosparse.models.gaussian_ends import Candidate, StartSearch
+
 # Rows with more than this share of the weight are taken in at once.
 MOST_WEIGHT = 0.02
 # Level of the ellipsoid in which rows belong to a fit.
 _BELONGING = 0.99
+# Hardly any good row lies beyond this level of a solution, so that more of them are a group.
+_FAR = 0.9999
 
 
 def stay_out(
@@ -89,3 +96,15 @@ def leaves_out(
     """
     reach = chi_squared_quantile(_BELONGING, values.shape[1]) / (1 - coupling)
     return bool(mass @ (fit.mahalanobis(values) <= reach) <= most)
+
+
+def lie_far(found: Candidate, search: StartSearch, factor: float) -> BoolArray:
+    """Return which rows lie far beyond a solution, where hardly any good one does.
+
+    Their squared distance is so many times that beyond which hardly any good row lies.
+    """
+    size = search.values.shape[1]
+    farther = chi_squared_quantile(_FAR, size) / chi_squared_quantile(0.99, size)
+    # Few rows for many directions put those that had no part in the fit too far out.
+    cut = max(farther * found.cut, search.cut_of_new_rows(found.result, found.coupling, _FAR))
+    return np.asarray(found.theta.mahalanobis(search.values) > factor * cut)

@@ -9,7 +9,7 @@ of whitened rows. Random directions besides show rows that lie farther out in al
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +28,7 @@ from eosparse.models.directions import (
     leading_axes,
     random_directions,
 )
+from eosparse.models.efficiency import covariance_parameters
 from eosparse.models.normal import Normal, times_transposed
 from eosparse.models.recapture import leaves_out
 from eosparse.models.shrinkage import ROWS_PER_COLUMN, bounded_scatter, oas_shrinkage
@@ -246,3 +247,20 @@ def _orthonormalise(directions: FloatArray) -> FloatArray:
     unit = directions / np.maximum(np.linalg.norm(directions, axis=0), 1e-300)
     axes, rest = np.linalg.qr(unit)
     return np.asarray(axes[:, np.abs(np.diag(rest)) > _LEAST_REST])
+
+
+def narrow_model(model: GaussianModel, seen: Sample) -> GaussianModel:
+    """Return a model of a few columns without shrinkage, in place of one of many."""
+    n_rows, size = seen.n_rows / seen.copies, seen.values.shape[1]
+    return replace(
+        model,
+        shrinkage="auto",
+        amount=0.0,
+        n_features=size,
+        coordinates=None,
+        smallest_size=seen.copies * min(1.5 * (size + 1), n_rows / 4),
+        crowding=covariance_parameters("full", size) / n_rows,
+        dimension=float(size),
+        feedback=1.0,
+        is_exact_fit=False,
+    )
