@@ -10,6 +10,7 @@ This has a solution near one if ``λ a e <= 1``. Otherwise V may grow until the 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,11 +72,11 @@ def stay_out(
     if total == 0.0:
         return True
     exponent = coupling / 2 * float(added @ distances[left]) / total
-    if total * exponent * np.e <= 1:  # even if all of them lie in one direction
+    if total * exponent * math.e <= 1:  # even if all of them lie in one direction
         return True
     white = np.sqrt(part)[:, None] * fit.whiten(values[left] - fit.location)
     few = white @ white.T if len(white) < white.shape[1] else white.T @ white
-    return bool(float(np.linalg.eigvalsh(few)[-1]) * exponent * np.e <= 1)
+    return bool(float(np.linalg.eigvalsh(few)[-1]) * exponent * math.e <= 1)
 
 
 def leaves_out(
