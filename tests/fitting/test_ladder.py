@@ -416,6 +416,17 @@ def test_rows_with_three_times_the_spread_are_flagged(seed):
     assert detector.is_outlier_[~is_outlier].mean() < 0.02
 
 
+@pytest.mark.parametrize("repetition", [0, 7])
+def test_a_near_group_is_no_tail(repetition):
+    rng = np.random.default_rng([80_000 + repetition, 1000, 10])
+    X, is_outlier = make_contaminated(
+        1000, 10, 0.05, outliers="clustered", inliers="autoregressive", random_state=rng
+    )
+    detector = EOSDetector().fit(X)
+    assert detector.rung_ == "gaussian"
+    assert detector.is_outlier_[is_outlier].mean() > 0.9
+
+
 def test_groups_beside_many_flagged_rows_are_no_cloud():
     """A walk through the columns: one Gaussian of its longest stretch flags the rest of the way."""
     rng = np.random.default_rng(6)

@@ -259,7 +259,7 @@ class Ladder:
             return True
         is_tail = bool(found.promise) and not doubt_flags(found.promise, check)
         if is_tail and has_known_tail(check):
-            return self._is_wide or flags_slope(check)
+            is_tail = self._is_wide or flags_slope(check)
         is_doubted = is_tail or not found.promise
         return is_doubted and (self._is_wide or not flags_groups(check, found.groups))
 
