@@ -79,6 +79,43 @@ def test_a_pass_in_single_precision_is_a_pass(table):
     np.testing.assert_allclose(rough.statistics.scatter, exact.statistics.scatter, atol=1e-5)
 
 
+@pytest.fixture(scope="module")
+def narrow():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((30_000, 40)) @ (np.eye(40) + 0.1 * rng.standard_normal((40, 40)))
+    X[:6000] *= 10.0
+    return X - 50.0
+
+
+@pytest.mark.usefixtures("small_is_long")
+def test_sweeps_in_single_precision_find_the_answer_of_exact_ones(narrow, monkeypatch):
+    pytest.importorskip("numba")
+    rows = MemoryRows(narrow)
+    model = GaussianModel().complete(take_sample(rows, 2000))
+    roughly = model.in_single_precision(Normal(np.zeros(40), np.eye(40)))
+    assert roughly.bring is None  # no copy of the rows
+    found = fit_model(rows, GaussianModel(), FitOptions()).result
+    exact = fit_exactly(narrow, monkeypatch).result
+    assert found.objective == pytest.approx(exact.objective, rel=1e-11)
+    np.testing.assert_allclose(found.theta.covariance, exact.theta.covariance, atol=2e-6)
+    assert len(found.objective_history) < len(exact.objective_history)
+
+
+def test_a_sweep_in_single_precision_leaves_what_does_not_fit_it_to_double(narrow):
+    pytest.importorskip("numba")
+    model = GaussianModel().complete(take_sample(MemoryRows(narrow), 2000))
+    theta = Normal(np.zeros(40), np.eye(40))
+    roughly = model.in_single_precision(theta).model
+    far = narrow.copy()
+    far[7, 3] = 1e60
+    for X in (narrow, far):
+        rough = visit(roughly, MemoryRows(X), theta, model.alpha(0.1))
+        exact = visit(model, MemoryRows(X), theta, model.alpha(0.1))
+        assert rough.summary.objective == pytest.approx(exact.summary.objective, rel=1e-6)
+        np.testing.assert_allclose(rough.statistics.mean, exact.statistics.mean, atol=1e-5)
+        np.testing.assert_allclose(rough.statistics.scatter, exact.statistics.scatter, atol=1e-5)
+
+
 def test_rows_of_a_sketch_begin_alike_in_both_precisions(table):
     rows = MemoryRows(table)
     sample = take_sample(rows, N_ROWS)

@@ -19,7 +19,7 @@ from eosparse import (
     EOSGaussianMixture,
     open_rows,
 )
-from eosparse.core import alternate
+from eosparse.core import alternate, has_gaps
 from eosparse.models import (
     GaussianModel,
     MixtureModel,
@@ -27,7 +27,6 @@ from eosparse.models import (
     Plane,
     draw_gaps,
     guess_law,
-    has_gaps,
 )
 from eosparse.models.gaps import fill_rows, match_chances, spread_of_gaps
 from eosparse.models.gaussian_gaps import Gaps

@@ -53,7 +53,7 @@ from eosparse.core.quantiles import (
     interpolate_quantiles,
     weighted_quantiles,
 )
-from eosparse.core.rows import Mergeable, Rows, Strata, fold_blocks, has_mass
+from eosparse.core.rows import Mergeable, Rows, Strata, fold_blocks, has_gaps, has_mass
 from eosparse.core.triangles import (
     factor_lower,
     factor_plainly,
@@ -103,6 +103,7 @@ __all__ = [
     "factor_plainly",
     "find_condition",
     "fold_blocks",
+    "has_gaps",
     "has_lost_digits",
     "has_mass",
     "interpolate_quantiles",

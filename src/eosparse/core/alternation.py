@@ -72,6 +72,8 @@ class State(Generic[Theta]):
         The fall at which the alternation ends.
     status : Status or None
         How the alternation ended; None while it goes on.
+    distances : tuple of arrays
+        Those of all rows in the last accepted pass, block by block, if they are kept.
     """
 
     theta: Theta
@@ -83,6 +85,7 @@ class State(Generic[Theta]):
     fall: float = float("nan")
     target: float = 0.0
     status: Status | None = None
+    distances: tuple[FloatArray, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,8 @@ class Iteration(Generic[Theta]):
         The fall at which the alternation ends.
     resume : State or None
         Pass it to `alternate` to resume from here; None after the last pass.
+    distances : tuple of arrays
+        Those of all rows, block by block, if they are kept and the model measures them.
     """
 
     number: int
@@ -111,6 +116,7 @@ class Iteration(Generic[Theta]):
     fall: float = float("nan")
     target: float = 0.0
     resume: State[Theta] | None = field(default=None, repr=False)
+    distances: tuple[FloatArray, ...] = field(default=(), repr=False)
 
 
 Callback = Callable[[Iteration[Any]], bool | None]
@@ -175,6 +181,7 @@ def alternate(
     max_iter: int = 1000,
     callback: Callback | None = None,
     accelerate: bool = True,
+    keep_distances: bool = False,
 ) -> Result[Theta]:
     """Minimise the entropic objective from a starting θ.
 
@@ -197,6 +204,8 @@ def alternate(
         Called with an `Iteration` after each accepted pass. Return True to stop.
     accelerate : bool, default=True
         Extrapolate the steps of models that can; a step that does not descend is undone.
+    keep_distances : bool, default=False
+        Show the distances of all rows to the callback, if the model measures them in a pass.
 
     Returns
     -------
@@ -220,7 +229,7 @@ def alternate(
     """
     state = start if isinstance(start, State) else State(start)
     n_resumed = len(state.objective_history)
-    loop = _Alternation(model, rows, alpha, tol, max_iter, accelerate, n_resumed)
+    loop = _Alternation(model, rows, alpha, tol, max_iter, accelerate, keep_distances, n_resumed)
     try:
         while state.status is None:
             before, state = state, loop.step(state)
@@ -254,15 +263,18 @@ class _Alternation(Generic[Block, Theta, Stats]):
     tol: float
     max_iter: int
     accelerate: bool
+    keep_distances: bool
     n_resumed: int  # passes accepted before, perhaps on other rows
 
     def step(self, state: State[Theta]) -> State[Theta]:
         """Visit all rows at the state's θ; accept it, or undo the step."""
         state = replace(state, n_iter=state.n_iter + 1)
         summary, statistics = None, None
+        distances: tuple[FloatArray, ...] = ()
         try:
-            passed = visit(self.model, self.rows, state.theta, self.alpha)
-            summary, statistics = passed.summary, passed.statistics
+            keep = self.keep_distances
+            passed = visit(self.model, self.rows, state.theta, self.alpha, keep_distances=keep)
+            summary, statistics, distances = passed.summary, passed.statistics, passed.distances
         except CollapseError:  # θ has no errors
             pass
         holds = summary is not None and summary.kish_size >= self.model.smallest_size
@@ -277,7 +289,7 @@ class _Alternation(Generic[Block, Theta, Stats]):
                 if holds or not self.model.is_exact:
                     return replace(state, status=Status.CONVERGED)
         earlier = state.reached
-        state = replace(state, reached=state.theta, summary=summary)
+        state = replace(state, reached=state.theta, summary=summary, distances=distances)
         if not holds or summary is None or statistics is None:
             return replace(state, status=Status.COLLAPSED)
         history = (*state.objective_history, summary.objective)
@@ -345,6 +357,7 @@ class _Alternation(Generic[Block, Theta, Stats]):
             fall=state.fall,
             target=state.target,
             resume=state if state.status is None else None,
+            distances=state.distances,
         )
 
 
@@ -353,8 +366,12 @@ def visit(
     rows: Rows[Block] | Strata[Block],
     theta: Theta,
     alpha: float,
+    *,
+    keep_distances: bool = False,
 ) -> Visit[Stats]:
     """Return summary and statistics of all rows at θ, in one pass.
+
+    Distances, which take memory, are dropped block by block unless they are to be kept.
 
     Examples
     --------
@@ -367,7 +384,12 @@ def visit(
     >>> round(seen.summary.kish_size, 3)
     2.0
     """
-    merged: Visit[Stats] = rows.fold(lambda block, prior: model.visit(block, prior, theta, alpha))
+
+    def visit_block(block: Block, prior: FloatArray | None) -> Visit[Stats]:
+        seen = model.visit(block, prior, theta, alpha)
+        return seen if keep_distances else replace(seen, distances=())
+
+    merged: Visit[Stats] = rows.fold(visit_block)
     return merged
 
 

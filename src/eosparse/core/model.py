@@ -34,15 +34,28 @@ Stats = TypeVar("Stats", bound=Statistics)
 
 @dataclass(frozen=True)
 class Visit(Generic[Stats]):
-    """What one pass over some rows returns; visits of disjoint rows merge by ``+``."""
+    """What one pass over some rows returns; visits of disjoint rows merge by ``+``.
+
+    Attributes
+    ----------
+    summary : WeightSummary
+        Of the optimal weights.
+    statistics : Statistics
+        Weighted sums over the rows.
+    distances : tuple of arrays
+        The distances of the rows, block by block, of models that measure them as they go: those
+        by which rows are judged.
+    """
 
     summary: WeightSummary
     statistics: Stats
+    distances: tuple[FloatArray, ...] = ()
 
     def __add__(self, other: Visit[Stats]) -> Visit[Stats]:
         mine = self.statistics.scale(self.summary.share_beside(other.summary))
         theirs = other.statistics.scale(other.summary.share_beside(self.summary))
-        return Visit(self.summary + other.summary, mine + theirs)
+        distances = self.distances + other.distances
+        return Visit(self.summary + other.summary, mine + theirs, distances)
 
     @staticmethod
     def mix(visits: Sequence[Visit[Stats]], shares: Sequence[float]) -> Visit[Stats]:

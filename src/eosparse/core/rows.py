@@ -75,6 +75,20 @@ def fold_blocks(
     return reduce(operator.add, (kernel(b, prior) for b, prior in blocks if has_mass(prior)))
 
 
+def has_gaps(block: FloatArray) -> bool:
+    """Whether any value is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eosparse.core import has_gaps
+    >>> has_gaps(np.array([[1.0, np.nan]])), has_gaps(np.ones((2, 2)))
+    (True, False)
+    """
+    # A sum is not a number if one of its terms is not, and takes no memory.
+    return bool(np.isnan(block.sum()) and np.isnan(block).any())
+
+
 def has_mass(prior: FloatArray | None) -> bool:
     """Whether any row of a block has a positive prior weight."""
     return prior is None or bool(np.any(prior > 0))

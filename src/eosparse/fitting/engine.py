@@ -27,10 +27,12 @@ from eosparse.core import (
     State,
     Status,
     alternate,
+    has_gaps,
     warn_caller,
 )
 from eosparse.fitting.checkpoint import Checkpoint, fingerprint
 from eosparse.fitting.first_passes import pass_over_part, pass_roughly, take_part
+from eosparse.fitting.last_distances import LastDistances
 from eosparse.fitting.notices import refuse_equal_weights
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.search import MODEL_EFFICIENCY, Search, find_rounding
@@ -47,7 +49,6 @@ from eosparse.models import (
     TableModel,
     draw_gaps,
     guess_law,
-    has_gaps,
 )
 from eosparse.rows import (
     Coordinates,
@@ -115,10 +116,12 @@ def fit_model(
     *,
     is_scaled: bool = False,
     seen_as: TableView | None = None,
+    last: LastDistances | None = None,
 ) -> Fit[Any]:
     """Choose what is left open on a sample of the rows, and fit all of them.
 
-    The model sees rows as stored, scaled columns, or the coordinates of a given view.
+    The model sees rows as stored, scaled columns, or the coordinates of a given view. What the last
+    pass measures is left in `last`.
     """
     copies = count_copies(table)
     sample = replace(take_sample(table, model.sample_size(table)), copies=copies)
@@ -127,7 +130,7 @@ def fit_model(
     seen = sample.look_through(view, None if seen_as is None else seen_as.places)
     is_missing = np.isnan(seen.values).mean(axis=1)
     law, share = None, float(np.average(is_missing, weights=seen.mass))
-    if has_gaps(seen.values) or (seen.table.has_gaps and model.takes_gaps):
+    if has_gaps(seen.values) or (table.has_gaps and model.takes_gaps):
         law = guess_law(seen.values, seen.mass)
         seen = _close_gaps(seen, law)
     completed = model.complete(seen)
@@ -138,7 +141,7 @@ def fit_model(
     if options.checkpoint is not None:
         checkpoint = _open_checkpoint(options.checkpoint, model, sample, options)
     part = take_part(rows, len(sample.mass)) if completed.warms_up else None
-    problem = _FitProblem(rows, seen, options, rounding, checkpoint, part)
+    problem = _FitProblem(rows, seen, options, rounding, checkpoint, part, last)
     attempt, result = problem.fit(completed)
     if completed.is_squared:
         _warn_if_determined(result, attempt.model.n_determining(seen.values.shape[1]))
@@ -177,6 +180,7 @@ class _FitProblem:
     rounding: float
     checkpoint: Checkpoint | None
     part: MemoryRows | None
+    last: LastDistances | None
 
     def fit(self, model: TableModel[Any, Any]) -> tuple[Attempt[Any], Result[Any]]:
         """Try the proposals of the model, or of the general search, until one leads somewhere."""
@@ -210,7 +214,9 @@ class _FitProblem:
     def fit_rows(self, attempt: Attempt[Any]) -> Result[Any]:
         """Alternate on all rows from the start of an attempt; raise if the weights collapse."""
         model, alpha, options = attempt.model, attempt.alpha, self.options
-        callbacks = options.callbacks
+        callbacks: tuple[Callback, ...] = options.callbacks
+        if self.last is not None:
+            callbacks = (self.last, *callbacks)
         state, guard = None, cast(AbstractContextManager[None], nullcontext())
         if self.checkpoint is not None:
             name = self.checkpoint.begin_attempt(alpha)
@@ -229,6 +235,7 @@ class _FitProblem:
                 tol=options.tol,
                 max_iter=options.max_iter,
                 callback=_call_all(callbacks) if callbacks else None,
+                keep_distances=self.last is not None and self.rows.is_in_memory,
             )
         _ = result.theta  # raises, with the reason and the remedy, if it collapsed
         if options.alpha != "auto":

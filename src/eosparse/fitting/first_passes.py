@@ -67,9 +67,12 @@ def pass_roughly(attempt: Attempt[Any], rows: Table, options: FitOptions) -> Sta
     roughly = attempt.model.in_single_precision(begin if theta is None else theta)
     if roughly is None:
         return None
-    brought = rows.keep(roughly.bring, np.float32)
+    brought = rows if roughly.bring is None else rows.keep(roughly.bring, np.float32)
     if theta is None and begin is not None:
-        theta, brought = begin.begin_roughly(brought, roughly.model)
+        if roughly.bring is None:
+            theta = begin(rows)
+        else:
+            theta, brought = begin.begin_roughly(brought, roughly.model)
     watch = _Watch(State(theta), options)
     result = alternate(
         roughly.model,

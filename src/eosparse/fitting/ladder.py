@@ -41,6 +41,7 @@ from eosparse.fitting.doubts import (
 )
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
+from eosparse.fitting.last_distances import LastDistances
 from eosparse.fitting.notices import warn_of_unclear_rows
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.reasons import (
@@ -265,8 +266,9 @@ class Ladder:
 
     def fit(self, model: TableModel[Any, Any], is_scaled: bool) -> Climb:
         """Fit a model that was asked for, to all columns as numbers."""
-        fit = fit_model(self.table, model, self.options, is_scaled=is_scaled)
-        judge, distances = self._judge(fit)
+        last = LastDistances()
+        fit = fit_model(self.table, model, self.options, is_scaled=is_scaled, last=last)
+        judge, distances = self._judge(fit, last)
         fitted = self._measure_sample(fit, distances)
         check = check_law(judge, self.sample, fitted)
         groups: tuple[Group, ...] = ()
@@ -326,10 +328,11 @@ class Ladder:
             options = replace(options, checkpoint=f"{options.checkpoint}.{rung}")
         if rung == "groups":
             options = replace(options, tol=max(options.tol, _TOL_OF_GROUPS))
-        fit = fit_model(self.table, prepared.model, options, seen_as=prepared.view)
+        last = LastDistances()
+        fit = fit_model(self.table, prepared.model, options, seen_as=prepared.view, last=last)
         are_outliers = self.groups_are_outliers
         fit = add_rules(fit, rung, self.sample, self.columns, groups_are_outliers=are_outliers)
-        judge, distances = self._judge(fit)
+        judge, distances = self._judge(fit, last)
         fitted = self._measure_sample(fit, distances)
         check = check_law(judge, self.sample, fitted)
         rows = WhiteSample(fit, self.sample)
@@ -355,15 +358,15 @@ class Ladder:
         if writing is None:
             return found
         fit = replace(found.fit, surprise=Surprise(writing, judge.law, judge.pull))
-        judge, distances = self._judge(fit)
+        judge, distances = self._judge(fit, LastDistances())
         flagged = judge.is_outlier(self._measure_sample(fit, distances))
         n_more = int(np.count_nonzero(flagged & ~found.judge.is_outlier(fitted)))
         promise = doubt_writing(found.promise, n_more)
         return replace(found, fit=fit, judge=judge, distances=distances, promise=promise)
 
-    def _judge(self, fit: Fit[Any]) -> tuple[Judge, Table]:
+    def _judge(self, fit: Fit[Any], last: LastDistances) -> tuple[Judge, Table]:
         """Find law and cut-off of a fit to all rows, and the distance of each."""
-        distances = self.table.map(fit.measure)
+        distances = last.measure(fit, self.table)
         judge = find_judge(fit, distances, self.rule)
         if fit.has_own_rules or self.table.has_gaps:
             judge = judge.spread_weight(distances)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
-from eosparse.core import BoolArray, CollapseError, FloatArray
+from eosparse.core import BoolArray, CollapseError, FloatArray, has_gaps
 from eosparse.fitting.engine import fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.options import FitOptions
@@ -24,7 +24,6 @@ from eosparse.models import (
     TableModel,
     draw_gaps,
     guess_law,
-    has_gaps,
     shows_groups,
 )
 from eosparse.rows import (

@@ -19,7 +19,6 @@ from eosparse.models.efficiency import (
     largest_uncaptured_coupling,
 )
 from eosparse.models.fit import Fit, Surprise
-from eosparse.models.gaps import has_gaps
 from eosparse.models.gaussian import GaussianModel
 from eosparse.models.groups import shows_groups
 from eosparse.models.learner import FittedLearner, LearnerModel, NumberedRows
@@ -81,7 +80,6 @@ __all__ = [
     "find_rivals",
     "find_spreads",
     "guess_law",
-    "has_gaps",
     "largest_stable_coupling",
     "largest_uncaptured_coupling",
     "least_absolute_residuals",

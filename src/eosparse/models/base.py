@@ -85,10 +85,10 @@ class Attempt(Generic[Theta]):
 
 @dataclass(frozen=True)
 class Roughly(Generic[Theta]):
-    """A model in single precision, and the function that brings blocks of rows to it."""
+    """A model in single precision, and what brings blocks to it; None for rows as stored."""
 
     model: ErrorModel[FloatArray, Theta, Any]
-    bring: Callable[[FloatArray], FloatArray]
+    bring: Callable[[FloatArray], FloatArray] | None
 
 
 class TableModel(ErrorModel[FloatArray, Theta, Stats]):

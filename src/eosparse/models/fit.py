@@ -102,9 +102,7 @@ class Fit(Generic[Theta]):
     def measure(self, values: FloatArray) -> FloatArray:
         """Return the distance of each row from the fit."""
         view = self.coordinates or self.model.view
-        distances = self.model.distances(view(values), self.result.theta)
-        if self.rounding > -np.inf:
-            distances = np.where(distances <= self.rounding, 0.0, distances)
+        distances = self.drop_rounding(self.model.distances(view(values), self.result.theta))
         if self.surprise is not None:
             distances = self.surprise.add(distances, values)
         if self.combinations is not None:
@@ -113,6 +111,12 @@ class Fit(Generic[Theta]):
         if self.ranges is not None:
             distances = _set_apart(distances, self.ranges.is_outside(values))
         return distances
+
+    def drop_rounding(self, distances: FloatArray) -> FloatArray:
+        """Return distances, with zeros in place of mere rounding."""
+        if self.rounding == -np.inf:
+            return distances
+        return np.where(distances <= self.rounding, 0.0, distances)
 
     def whiten(self, values: FloatArray) -> FloatArray:
         """Return rows in coordinates in which they are as far apart as their deviations are."""

@@ -26,8 +26,12 @@ _MANY_CELLS = 2**15
 
 def is_large(values: FloatArray) -> bool:
     """Whether a block is large and narrow enough for compiled code, and Numba is installed."""
-    n_rows, n_columns = values.shape
-    return n_rows >= _FEWEST_ROWS and n_columns <= _MOST_COLUMNS and load_kernels() is not None
+    return len(values) >= _FEWEST_ROWS and can_sweep(values.shape[1])
+
+
+def can_sweep(n_columns: int) -> bool:
+    """Whether columns are few enough for compiled code, and Numba is installed."""
+    return n_columns <= _MOST_COLUMNS and load_kernels() is not None
 
 
 def load_for_cells(n_cells: int) -> Any:
@@ -48,21 +52,25 @@ def sweep(
     centre: FloatArray,
     whitening: FloatArray,
     exponent: float,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Sum over rows with weights ``u exp(-exponent·m)``, m being the squared distance.
+
+    In the precision of the whitening matrix, around the centre; the rows may have another.
 
     Returns
     -------
     tuple of arrays
-        ``(Σ w, Σ w²/u, Σ w m)``; ``Σ w (x - centre)``; and ``Σ w (x - centre)(x - centre)'``.
+        ``(Σ w, Σ w²/u, Σ w m)``; ``Σ w (x - centre)``; ``Σ w (x - centre)(x - centre)'``; and
+        the distances m.
     """
     matrix = pad(whitening)
     size, wide = len(whitening), len(matrix)
     totals, sums, products = np.zeros(3), np.zeros(wide), np.zeros((wide, wide))
-    weights = np.ones(0) if prior is None else prior
-    load_kernels().sweep_rows(values, weights, centre, matrix, exponent, totals, sums, products)
+    weights, distances = np.ones(0) if prior is None else prior, np.empty(len(values))
+    sums_up = load_kernels().sweep_rows
+    sums_up(values, weights, centre, matrix, exponent, totals, sums, products, distances)
     lower = np.tril(products[:size, :size])
-    return totals, sums[:size], lower + np.tril(lower, -1).T
+    return totals, sums[:size], lower + np.tril(lower, -1).T, distances
 
 
 def squared_distances(values: FloatArray, centre: FloatArray, whitening: FloatArray) -> FloatArray:

@@ -50,19 +50,6 @@ class FilledRows:
     log_dets: FloatArray
 
 
-def has_gaps(block: FloatArray) -> bool:
-    """Whether any value is missing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> has_gaps(np.array([[1.0, np.nan]])), has_gaps(np.ones((2, 2)))
-    (True, False)
-    """
-    # A sum is not a number if one of its terms is not, and takes no memory.
-    return bool(np.isnan(np.einsum("ij->", block)) and np.isnan(block).any())
-
-
 def fill_rows(theta: Normal, values: FloatArray) -> FilledRows:
     """Return rows with what is expected in their gaps.
 

@@ -20,7 +20,7 @@ centred, multiplied by the whitening matrix, and by its weights.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from eosparse.core import (
     WeightSummary,
     centred_moments,
     check_number,
+    has_gaps,
     has_lost_digits,
     optimal_weights,
     weighted_moments,
@@ -41,7 +42,6 @@ from eosparse.models import fused
 from eosparse.models.base import TableModel
 from eosparse.models.efficiency import Structure, covariance_parameters
 from eosparse.models.exact_fit import restrict
-from eosparse.models.gaps import has_gaps
 from eosparse.models.gaussian_deviations import find_deviations, whiten
 from eosparse.models.gaussian_foresight import foresee_gaussian
 from eosparse.models.gaussian_gaps import (
@@ -232,7 +232,13 @@ class GaussianModel(TableModel[Normal, Moments]):
             moments = self.statistics(block, solution.weights)
         else:
             moments = _shift_and_scale(moments, theta.location, scale)
-        return Visit(solution.summary, moments)
+        return Visit(solution.summary, moments, self._final(distances))
+
+    def _final(self, distances: FloatArray) -> tuple[FloatArray, ...]:
+        """Return distances within the span of the rows, if they are those of `distances`."""
+        has_span = self.coordinates is not None and self.coordinates.basis is not None
+        is_final = (self.is_exact_fit or not has_span) and distances.max() < _FARTHEST
+        return (distances,) if is_final else ()
 
     def _measure(
         self, block: FloatArray, theta: Normal
@@ -281,7 +287,12 @@ class GaussianModel(TableModel[Normal, Moments]):
         return coordinates.origin + scale * theta.location, whitening, scale
 
     def sweep(
-        self, block: FloatArray, prior: FloatArray | None, theta: Normal, alpha: float
+        self,
+        block: FloatArray,
+        prior: FloatArray | None,
+        theta: Normal,
+        alpha: float,
+        precision: type[np.floating[Any]] = np.float64,
     ) -> Visit[Moments] | None:
         """Return summary and moments of a block in one sweep of compiled code.
 
@@ -291,10 +302,11 @@ class GaussianModel(TableModel[Normal, Moments]):
         if frame is None or theta.covariance.ndim == 1:
             return None
         centre, whitening, scale = frame
+        whitening = whitening.astype(precision, copy=False)
         at_location = self.error_at(np.zeros(1), theta)[0]
         exponent = self.coupling(alpha) / 2
-        totals, sums, products = fused.sweep(block, prior, centre, whitening, exponent)
-        mass, squares, distances = totals.tolist()
+        totals, sums, products, distances = fused.sweep(block, prior, centre, whitening, exponent)
+        mass, squares, moment = totals.tolist()
         if not _LEAST_MASS < mass < np.inf:
             return None
         gap = sums / mass
@@ -305,11 +317,12 @@ class GaussianModel(TableModel[Normal, Moments]):
             alpha=alpha,
             objective=float(at_location - alpha * np.log(mass)),
             mass=float(len(block) if prior is None else prior.sum()),
-            entropy=float(exponent * distances / mass + np.log(mass)),
+            entropy=float(exponent * moment / mass + np.log(mass)),
             squares=squares / mass**2,
         )
         moments = Moments(1.0, gap, around - np.outer(gap, gap))
-        return Visit(summary, _shift_and_scale(moments, theta.location, scale))
+        moments = _shift_and_scale(moments, theta.location, scale)
+        return Visit(summary, moments, self._final(distances))
 
     # What is left open, and starts
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eosparse.core import FloatArray
-from eosparse.models.gaps import has_gaps
+from eosparse.core import FloatArray, has_gaps
 from eosparse.models.gaussian_gaps import fill_gaps
 from eosparse.models.normal import Normal, inverse_root
 

@@ -17,8 +17,10 @@ from eosparse.core import (
     Foresight,
     Moments,
     Trail,
+    Visit,
     rough_moments,
 )
+from eosparse.models import fused
 from eosparse.models.base import Roughly
 from eosparse.models.normal import Normal, times_transposed
 from eosparse.models.sketch import Members
@@ -27,8 +29,10 @@ from eosparse.rows import Coordinates
 if TYPE_CHECKING:
     from eosparse.models.gaussian import GaussianModel
 
-# With fewer columns, compiled code is as fast.
+# With fewer columns, compiled code is as fast as products of a copy.
 _FEWEST_COLUMNS = 200
+# With fewer, it is hardly faster in single precision.
+_FEWEST_SWEPT = 32
 # The square of a larger number, summed over columns, may not fit single precision.
 _FARTHEST = 1e15
 _FEW_SQUARES = 32
@@ -42,20 +46,22 @@ def find_rough_model(model: GaussianModel, start: Normal | Members) -> Roughly[N
     A shrunk covariance needs a pass or two, and most of their time for its inverse.
     """
     is_full = model.covariance == "full" and model.amount == 0.0
-    takes_products = is_full and model.n_features >= _FEWEST_COLUMNS
-    if not takes_products or model.gaps is not None or model.is_exact_fit:
+    if not is_full or model.gaps is not None or model.is_exact_fit:
         return None
-    assert model.coordinates is not None
-    centre = start.location
-    return Roughly(RoughGaussian(model, centre), _Bring(model.coordinates, centre))
+    if model.n_features >= _FEWEST_COLUMNS:
+        assert model.coordinates is not None
+        centre = start.location
+        return Roughly(RoughGaussian(model, centre), _Bring(model.coordinates, centre))
+    if model.n_features >= _FEWEST_SWEPT and fused.can_sweep(model.n_features):
+        return Roughly(SweptGaussian(model), None)
+    return None
 
 
 @dataclass(frozen=True)
-class RoughGaussian(ErrorModel[FloatArray, Normal, Moments]):
-    """A Gaussian of rows in single precision, in working coordinates around a centre."""
+class SweptGaussian(ErrorModel[FloatArray, Normal, Moments]):
+    """A Gaussian of rows as stored, which compiled code sums up in single precision."""
 
     exact: GaussianModel
-    centre: FloatArray
 
     is_proven = True
     objective_rounding = _ROUNDING
@@ -68,6 +74,45 @@ class RoughGaussian(ErrorModel[FloatArray, Normal, Moments]):
     def objective_unit(self, alpha: float) -> float:
         """Return α: squared distances have units."""
         return self.exact.objective_unit(alpha)
+
+    def visit(
+        self, block: FloatArray, prior: FloatArray | None, theta: Normal, alpha: float
+    ) -> Visit[Moments]:
+        """Return summary and moments of a block; in double precision where single is not enough."""
+        if fused.is_large(block):
+            swept = self.exact.sweep(block, prior, theta, alpha, np.float32)
+            if swept is not None:
+                return swept
+        return self.exact.visit(block, prior, theta, alpha)
+
+    def errors(self, block: FloatArray, theta: Normal) -> FloatArray:
+        """Return the error of each row."""
+        return self.exact.errors(block, theta)
+
+    def statistics(
+        self, block: FloatArray, weights: FloatArray, theta: Normal | None = None
+    ) -> Moments:
+        """Return the weighted moments of the block."""
+        return self.exact.statistics(block, weights, theta)
+
+    def solve(self, statistics: Moments) -> Normal:
+        """Return the closed-form weighted fit."""
+        return self.exact.solve(statistics)
+
+    def foresee(
+        self, before: Normal, after: Normal, alpha: float, trail: Trail[Normal]
+    ) -> Foresight[Normal] | None:
+        """Predict the gain of a step, and where steps lead."""
+        return self.exact.foresee(before, after, alpha, trail)
+
+
+@dataclass(frozen=True)
+class RoughGaussian(SweptGaussian):
+    """A Gaussian of rows in single precision, in working coordinates around a centre."""
+
+    centre: FloatArray
+
+    visit = ErrorModel.visit
 
     def errors(self, block: FloatArray, theta: Normal) -> FloatArray:
         """Return the error of each row."""
@@ -88,16 +133,6 @@ class RoughGaussian(ErrorModel[FloatArray, Normal, Moments]):
         """Return the weighted moments of the block."""
         moments = rough_moments(block, weights)
         return replace(moments, mean=self.centre + moments.mean)
-
-    def solve(self, statistics: Moments) -> Normal:
-        """Return the closed-form weighted fit."""
-        return self.exact.solve(statistics)
-
-    def foresee(
-        self, before: Normal, after: Normal, alpha: float, trail: Trail[Normal]
-    ) -> Foresight[Normal] | None:
-        """Predict the gain of a step, and where steps lead."""
-        return self.exact.foresee(before, after, alpha, trail)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from eosparse.core import (
     check_number,
     check_whole,
     chi_squared_quantile,
+    has_gaps,
     weighted_moments,
     weighted_quantiles,
 )
@@ -42,7 +43,7 @@ from eosparse.models.efficiency import (
     covariance_parameters,
     largest_stable_coupling,
 )
-from eosparse.models.gaps import fill_rows, has_gaps, match_chances, spread_of_gaps
+from eosparse.models.gaps import fill_rows, match_chances, spread_of_gaps
 from eosparse.models.lengths import (
     drop_rounding,
     own_rounding,

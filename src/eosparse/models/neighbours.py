@@ -31,12 +31,13 @@ from eosparse.core import (
     IntArray,
     Result,
     Trail,
+    has_gaps,
     weighted_moments,
     weighted_quantiles,
 )
 from eosparse.inference import Pull, UpperNormal
 from eosparse.models.base import Attempt, Request, TableModel
-from eosparse.models.gaps import fill_rows, has_gaps
+from eosparse.models.gaps import fill_rows
 from eosparse.models.normal import Normal
 from eosparse.rows import Sample, Table, check_rows_differ
 

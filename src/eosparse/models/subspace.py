@@ -25,9 +25,9 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigh, lapack
 
-from eosparse.core import FloatArray, Moments, Result, check_whole, weighted_moments
+from eosparse.core import FloatArray, Moments, Result, check_whole, has_gaps, weighted_moments
 from eosparse.models.base import TableModel
-from eosparse.models.gaps import fill_rows, find_patterns, has_gaps, match_chances
+from eosparse.models.gaps import fill_rows, find_patterns, match_chances
 from eosparse.models.lengths import (
     drop_rounding,
     lengths,

@@ -5,11 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
-from eosparse.core import BoolArray, FloatArray, IntArray, Mergeable, fold_blocks, has_mass
+from eosparse.core import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Mergeable,
+    fold_blocks,
+    has_gaps,
+    has_mass,
+)
 from eosparse.rows.parallel import fold_in_order, map_parallel
 from eosparse.rows.table import Table, as_float64, as_stored
 
@@ -110,10 +119,11 @@ class MemoryRows(Table):
         """Number of columns."""
         return int(self.values.shape[1])
 
-    @property
-    def has_gaps(self) -> bool:
+    @cached_property
+    def has_gaps(self) -> bool:  # computed once: a look at all values
         """Whether values are missing."""
-        return bool(np.isnan(self.values.sum()) and np.isnan(self.values).any())
+        parts = block_slices(self.values.shape, self.block_numbers)
+        return any(map_parallel(lambda part: has_gaps(self.values[part]), parts))
 
     @property
     def n_present(self) -> int:
