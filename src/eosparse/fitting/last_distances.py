@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from eosparse.core import FloatArray, Iteration
 from eosparse.models import Fit
-from eosparse.rows import MemoryRows, Table
+from eosparse.rows import Table
 
 
 class LastDistances:
@@ -28,7 +26,5 @@ class LastDistances:
 
     def measure(self, fit: Fit[Any], table: Table) -> Table:
         """Return the distances of all rows from the fit that ended with the last pass."""
-        n_known = sum(map(len, self.blocks))  # rows without prior weight were not visited
-        if not isinstance(table, MemoryRows) or len(table.values) != n_known or fit.has_own_rules:
-            return table.map(fit.measure)
-        return MemoryRows(fit.drop_rounding(np.concatenate(self.blocks)), table.prior)
+        known = None if fit.has_own_rules else table.gather(self.blocks)
+        return table.map(fit.measure) if known is None else known.map(fit.drop_rounding)

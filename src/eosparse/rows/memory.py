@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -150,6 +150,12 @@ class MemoryRows(Table):
         """Return rows of one number each: a function of the prepared blocks."""
         slices = block_slices(self.values.shape, self.block_numbers)
         blocks = map_parallel(lambda part: function(self.prepare(self.values[part])), slices)
+        return MemoryRows(np.concatenate(blocks), self.prior)
+
+    def gather(self, blocks: Sequence[FloatArray]) -> MemoryRows | None:
+        """Return rows of one number each, given block by block; None if they are not all rows."""
+        if sum(map(len, blocks)) != len(self.values):
+            return None
         return MemoryRows(np.concatenate(blocks), self.prior)
 
     def keep(self, function: Callable[[FloatArray], FloatArray], dtype: Any) -> MemoryRows:

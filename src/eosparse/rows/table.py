@@ -134,6 +134,10 @@ class Table(ABC):
         """Return some of the rows, if that takes little memory; all of them by default."""
         return self
 
+    def gather(self, blocks: Sequence[FloatArray]) -> Self | None:  # noqa: ARG002  # for subclasses
+        """Return rows of one number each, given block by block; None if they are not all rows."""
+        return None
+
     def map_falling(self, function: Callable[[FloatArray], FloatArray]) -> Self:
         """Like `map`, for a function that should fall as numbers rise; enforced where possible."""
         return self.map(function)
