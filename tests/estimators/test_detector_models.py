@@ -1,6 +1,7 @@
 """`EOSDetector(model=…)`: each model finds what its kind of rows leaves out, on every storage."""
 
 import pickle
+import warnings
 from functools import cache
 
 import numpy as np
@@ -16,6 +17,7 @@ from eosparse import (
     EOSDetector,
     EOSGaussianMixture,
     EOSKMeans,
+    MaskingWarning,
 )
 from eosparse.models import (
     ClusterModel,
@@ -220,6 +222,37 @@ def test_rows_on_a_line_have_their_planes():
         detector = EOSDetector(model=model).fit(X)
         expected = [0] if detector.model_.n_components == 1 else []
         np.testing.assert_array_equal(np.flatnonzero(detector.is_outlier_), expected)
+
+
+def test_a_subspace_that_holds_a_minority_is_warned_of():
+    # Of sixteen rows, copied once to three times, no plane holds half, and ties hold some.
+    rng = np.random.default_rng(15)
+    X = rng.integers(0, 17, (16, 5)).astype(float)
+    X[:, 0] = rng.random(16) < 0.1
+    X[1] = X[2] = X[0]
+    X[:, 2] = rng.integers(0, 4, 16)
+    X = np.repeat(X, rng.integers(1, 4, 16), axis=0)
+    with pytest.warns(MaskingWarning, match=r"no solution of SubspaceModel .* holds 33%"):
+        detector = EOSDetector(model="subspace").fit(X)
+    assert detector.is_outlier_.mean() > 0.5
+
+
+def test_a_subspace_through_a_few_rows_only_is_a_collapse():
+    rng = np.random.default_rng(43)
+    X = rng.integers(0, 17, (18, 4)).astype(float)
+    X[:6] = X[0]
+    X[:6, 0] += np.arange(6)
+    with pytest.raises(CollapseError, match="weights gather on 7 effective rows"):
+        EOSDetector(model=SubspaceModel(2)).fit(X)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+@pytest.mark.parametrize("name", ["clusters", "subspace", "regression"])
+def test_majorities_are_not_warned_of(name, share):
+    X, _ = table(name, share, seed=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MaskingWarning)
+        EOSDetector(model=MODELS[name]).fit(X)
 
 
 def test_a_mixture_of_dependent_columns_does_not_collapse():
