@@ -153,6 +153,13 @@ def show_gaussian(source: Source) -> str:
     return make_table(table, formats | {"tables": "d"}, empty="")
 
 
+def show_panels(source: Source) -> str:
+    table = source.read("real_tables_e_panels")
+    formats: dict[str, Format] = {"panel": "", "first rung": ".0%", "same flags": ".0%"}
+    formats |= {name: ".3f" for name in table if name.startswith(("recall", "false"))}
+    return make_table(table, formats | {"tables": "d"})
+
+
 SHOWN: dict[str, Show] = {
     "real_tables_a_strict": partial(show_bulks, rate=0.01),
     "real_tables_a_loose": partial(show_bulks, rate=0.05),
@@ -165,4 +172,5 @@ SHOWN: dict[str, Show] = {
     "real_tables_c_kinds": show_kinds,
     "real_tables_d": show_adbench,
     "real_tables_e": show_gaussian,
+    "real_tables_e_panels": show_panels,
 }
