@@ -435,3 +435,17 @@ def test_gaps_of_a_constant_column_hold_its_value():
     np.testing.assert_array_equal(
         beside.is_outlier_, EOSDetector(model="gaussian").fit(X).is_outlier_
     )
+
+
+@pytest.mark.parametrize("factor", [2.0**-30, 2.0**30])
+@pytest.mark.parametrize("has_constant", [False, True])
+def test_a_subspace_of_rows_with_gaps_has_no_unit(factor, has_constant):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 6)) + 0.1 * rng.normal(size=(200, 6))
+    X[:10] += 20.0
+    if has_constant:
+        X[:, 2] = 7.0
+    X[rng.random(X.shape) < 0.1] = np.nan
+    one, other = EOSPCA(2).fit(X), EOSPCA(2).fit(factor * X)
+    np.testing.assert_array_equal(one.is_outlier_, other.is_outlier_)
+    np.testing.assert_allclose(one.p_values(X), other.p_values(factor * X), rtol=1e-3, atol=1e-6)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from eosparse.core import FloatArray
 from eosparse.estimators.notebook import SummaryMixin, summarise_flags
 from eosparse.fitting.judge import Judge, Rule, find_judge
+from eosparse.fitting.notices import warn_of_minority
 from eosparse.fitting.table_input import open_new
 from eosparse.models import Fit
 from eosparse.rows import Table
@@ -32,6 +33,7 @@ class RowEstimator(SummaryMixin, BaseEstimator):  # type: ignore[misc]  # sklear
         judge = find_judge(fit, distances, rule)
         if table.has_gaps:  # they are judged by other distances than those of the fit
             judge = judge.spread_weight(distances)
+        warn_of_minority(judge, distances, table.n_features)
         self._keep_judge(judge, distances, table)
 
     def _keep_judge(self, judge: Judge, distances: Table, table: Table) -> None:

@@ -42,7 +42,7 @@ from eosparse.fitting.doubts import (
 from eosparse.fitting.engine import find_model, fit_model
 from eosparse.fitting.judge import Judge, Rule, find_judge
 from eosparse.fitting.last_distances import LastDistances
-from eosparse.fitting.notices import warn_of_unclear_rows
+from eosparse.fitting.notices import warn_of_minority, warn_of_unclear_rows
 from eosparse.fitting.options import FitOptions
 from eosparse.fitting.reasons import (
     LARGE_SHARE,
@@ -269,6 +269,7 @@ class Ladder:
         last = LastDistances()
         fit = fit_model(self.table, model, self.options, is_scaled=is_scaled, last=last)
         judge, distances = self._judge(fit, last)
+        warn_of_minority(judge, distances, self.table.n_features)
         fitted = self._measure_sample(fit, distances)
         check = check_law(judge, self.sample, fitted)
         groups: tuple[Group, ...] = ()

@@ -1,4 +1,4 @@
-"""Warnings of fits that were cut short, and of rows that a fit does not tell apart."""
+"""Warnings of fits that were cut short, of minorities, and of rows that are not told apart."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from eosparse.core import MaskingWarning, Result, Status, warn_caller
+from eosparse.core import CollapseError, MaskingWarning, Result, Status, warn_caller
 from eosparse.fitting.judge import TAIL_GUARD, Judge
+from eosparse.inference import count_beyond
+from eosparse.rows import Table
 
 # Divergence of the weights from equal ones: they differ by less than a part in a million.
 _EQUAL = 1e-12
@@ -44,6 +46,37 @@ def refuse_equal_weights(result: Result[Any], mass: float) -> None:
             f"alpha={result.alpha:.6g} is so large beside the errors that all rows have the same "
             "weight, up to rounding. Pass alpha=float('inf') for that, or a smaller alpha."
         )
+
+
+# Rows that are farther than this share of good ones do not follow a fit.
+_FARTHER = 0.01
+
+
+def warn_of_minority(judge: Judge, distances: Table, n_features: int) -> None:
+    """Warn if less than half of the rows follow a fit.
+
+    One that no more rows follow than it can pass through exactly says nothing about any row. The
+    search of a Gaussian has warned already.
+    """
+    fit = judge.fit
+    if fit.model.has_known_law:
+        return
+    cut = judge.pull.take_in(judge.law.distance_at(np.array([_FARTHER])))
+    share = 1 - float(count_beyond(distances, cut)[0]) / fit.n_rows
+    if share >= 0.5:
+        return
+    name = type(fit.model).__name__
+    if share * fit.n_rows / fit.copies <= fit.model.n_determining(n_features):
+        size = fit.result.effective_size / fit.copies
+        raise CollapseError(
+            f"the weights gather on {size:.3g} effective rows: no solution of {name} holds half of "
+            "them. Use a model with fewer parameters, or pass a larger alpha."
+        )
+    warn_caller(
+        f"no solution of {name} holds half of the rows; the one that is reported holds "
+        f"{share:.0%}, and the others may not be outliers.",
+        MaskingWarning,
+    )
 
 
 def warn_of_unclear_rows(judge: Judge, fdr: float) -> None:

@@ -20,10 +20,8 @@ from typing import Any, Generic
 import numpy as np
 
 from eosparse.core import (
-    CollapseError,
     DegenerateDataWarning,
     FloatArray,
-    MaskingWarning,
     Result,
     Status,
     alternate,
@@ -157,9 +155,7 @@ class Search(Generic[Theta]):
         if not request.searches:
             return Attempt(self.model, alpha)
         best = self.best([*candidates, best], alpha)
-        settled = self.settle(best, alpha, _SAMPLE_PASSES)
-        self.warn_of_minority(settled)
-        return Attempt(self.model, alpha, settled.last)
+        return Attempt(self.model, alpha, self.settle(best, alpha, _SAMPLE_PASSES).last)
 
     def errors(self, theta: Theta) -> FloatArray:
         """Return the errors of the sample, checked."""
@@ -315,37 +311,12 @@ class Search(Generic[Theta]):
 
         A tight group of outliers has small errors, but most rows lie far beyond them.
         """
-        most = self.share_held(result) >= 0.5
-        return most and self.model.is_full(result.last, self.values, self.weigh(result))
-
-    def share_held(self, result: Result[Theta]) -> float:
-        """Return the share of the rows that are no farther than 99 % of good rows."""
         errors = self.errors(result.last)
         moments = self.moments(result.last, result.alpha)
         law = self.model.law(result.last, result.alpha, moments)
         usual = errors <= max(float(law.distance_at(np.array([0.01]))[0]), self.rounding)
-        return float(self.mass @ usual) / float(self.mass.sum())
-
-    def warn_of_minority(self, result: Result[Theta]) -> None:
-        """Warn if less than half of the rows follow the best solution.
-
-        One that holds no more rows than it can pass through exactly says nothing about any row.
-        """
-        share, n_rows = self.share_held(result), float(self.mass.sum()) / self.sample.copies
-        if share >= 0.5:
-            return
-        name = type(self.model).__name__
-        if share * n_rows <= self.n_determining:
-            raise CollapseError(
-                f"the weights gather on {result.effective_size / self.sample.copies:.3g} effective "
-                f"rows: no solution of {name} holds half of them. Use a model with fewer "
-                "parameters, or pass a larger alpha."
-            )
-        warn_caller(
-            f"no solution of {name} holds half of the rows; the one that is reported holds "
-            f"{share:.0%}, and the others may not be outliers.",
-            MaskingWarning,
-        )
+        most = float(self.mass @ usual) >= 0.5 * float(self.mass.sum())
+        return most and self.model.is_full(result.last, self.values, self.weigh(result))
 
     def is_supported(self, result: Result[Theta]) -> bool:
         """Whether no part of a solution rests on too few rows."""

@@ -22,6 +22,8 @@ _SHRINKAGE = 0.05
 _STRAIGHT, _NO_SAY = 1.5, 4.0
 # A spread below this part of the farthest value is none.
 _TIED = 1e-6
+# The deviation of a constant column, as a part of the smallest one of all others.
+_OF_CONSTANT = 1e-3
 # The smallest eigenvalue of the correlation.
 _LEAST = 0.01
 
@@ -67,7 +69,7 @@ _Score = Callable[[FloatArray, FloatArray], tuple[float, float, FloatArray]]
 
 
 def _guess(values: FloatArray, mass: FloatArray, score: _Score) -> Normal:
-    location, deviation = np.zeros(values.shape[1]), np.ones(values.shape[1])
+    location, deviation = np.zeros(values.shape[1]), np.zeros(values.shape[1])
     scores = np.zeros(values.shape)  # of gaps too
     counts = ~np.isnan(values) & (mass > 0)[:, None]
     for j, column in enumerate(values.T):
@@ -81,7 +83,10 @@ def _guess(values: FloatArray, mass: FloatArray, score: _Score) -> Normal:
             ):  # most values are equal, but for rounding
                 deviation[j] = float(np.sqrt(np.average(away**2, weights=mass[is_there])))
             scores[is_there, j] -= np.average(scores[is_there, j], weights=mass[is_there])
-    deviation = np.where(deviation > 0, deviation, 1.0)
+    # A constant column has no unit: its gaps hold the constant, whatever the unit of the others.
+    least = float(deviation.min(where=deviation > 0, initial=np.inf))
+    constant = _OF_CONSTANT * least if np.isfinite(least) else 1.0
+    deviation = np.where(deviation > 0, deviation, constant)
     return Normal(location, _correlate(scores, counts, mass) * np.outer(deviation, deviation))
 
 

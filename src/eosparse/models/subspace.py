@@ -46,12 +46,16 @@ class GapGuess:
 
     Attributes
     ----------
+    location, unit : array of shape (n_features,)
+        Location and deviation of each column.
     law : Normal
-        A robust guess of the law of the rows.
+        A robust guess of the law of the rows, in these units.
     precision : array of shape (n_features, n_features)
         h σ² C⁻¹, by which values are held at it; σ² is its variance off the subspace.
     """
 
+    location: FloatArray
+    unit: FloatArray
     law: Normal
     precision: FloatArray
 
@@ -59,11 +63,15 @@ class GapGuess:
     def of(cls, law: Normal, n_off: int) -> GapGuess:
         """Return the guess for a subspace with so many directions off it."""
         noise = float(np.linalg.eigvalsh(law.covariance)[:n_off].mean())
-        return cls(law, _HELD * noise * (law.inverse_factor.T @ law.inverse_factor))
+        unit = np.sqrt(np.diag(law.covariance))  # columns may have any unit
+        scaled = Normal(np.zeros(len(unit)), law.covariance / np.outer(unit, unit))
+        to_scores = scaled.inverse_factor / unit
+        return cls(law.location, unit, scaled, _HELD * noise * (to_scores.T @ to_scores))
 
     def fill(self, values: FloatArray) -> FloatArray:
         """Return rows with what is expected in their gaps."""
-        return np.asarray(fill_rows(self.law, values).centred + self.law.location)
+        scores = fill_rows(self.law, (values - self.location) / self.unit).centred
+        return np.where(np.isnan(values), self.location + self.unit * scores, values)
 
 
 @dataclass(frozen=True)
