@@ -26,6 +26,7 @@ from eosparse.models import (
     largest_uncaptured_coupling,
     oas_shrinkage,
 )
+from eosparse.models.normal import move_covariance
 from eosparse.rows import MemoryRows
 
 
@@ -256,3 +257,10 @@ def test_straight_steps_with_inertia_leave_less_of_both_ends_of_the_spectrum():
     kept, lost = (alternate(m, MemoryRows(X), alpha, start) for m in (model, forgetful))
     assert kept.n_iter < lost.n_iter
     assert kept.objective == pytest.approx(lost.objective, abs=1e-11)
+
+
+@pytest.mark.parametrize("variance", [1e-130, 1e-160, 1e-300])
+def test_a_step_to_a_collapsed_covariance_has_no_end(variance):
+    move = move_covariance(Normal(np.zeros(2), np.eye(2)), np.diag([1.0, variance]), 2.0)
+    assert move.further is None
+    assert move.divergence > 100.0

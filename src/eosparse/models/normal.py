@@ -33,6 +33,9 @@ _EQUAL_LOG_DET, _EQUAL_DIVERGENCE = 0.02, 0.1
 LONGEST_STRAIGHT = 1.5
 # An extrapolated covariance, or inverse, may fall to this part of the former one in any direction.
 _LEAST_PART = 0.1
+# A covariance that falls to less than the square of this in one step has collapsed; the inverse of
+# one that falls to much less leaves the range of floats.
+_LEAST_RATIO = 1e-70
 
 
 @dataclass(frozen=True)
@@ -253,7 +256,7 @@ def move_covariance(before: Normal, after: FloatArray, factor: float) -> Move:
         return _move_variances(before.covariance, after, factor)
     seen = _substitute(before.factor, _substitute(before.factor, after).T)
     root, info = lapack.dpotrf(seen, lower=1, clean=1)
-    if info != 0:
+    if info != 0 or np.diag(root).min() < _LEAST_RATIO:
         return Move(np.inf, None)
     divergence = float(np.trace(seen)) - len(seen) - 2 * float(np.log(np.diag(root)).sum())
     inverse, _ = lapack.dtrtri(root, lower=1)
