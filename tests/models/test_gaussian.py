@@ -259,7 +259,7 @@ def test_straight_steps_with_inertia_leave_less_of_both_ends_of_the_spectrum():
     assert kept.objective == pytest.approx(lost.objective, abs=1e-11)
 
 
-@pytest.mark.parametrize("variance", [1e-130, 1e-160, 1e-300])
+@pytest.mark.parametrize("variance", [1e-150, 1e-300])
 def test_a_step_to_a_collapsed_covariance_has_no_end(variance):
     move = move_covariance(Normal(np.zeros(2), np.eye(2)), np.diag([1.0, variance]), 2.0)
     assert move.further is None
