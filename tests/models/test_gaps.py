@@ -449,3 +449,19 @@ def test_a_subspace_of_rows_with_gaps_has_no_unit(factor, has_constant):
     one, other = EOSPCA(2).fit(X), EOSPCA(2).fit(factor * X)
     np.testing.assert_array_equal(one.is_outlier_, other.is_outlier_)
     np.testing.assert_allclose(one.p_values(X), other.p_values(factor * X), rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.9])
+@pytest.mark.parametrize("model", ["auto", "groups", "local"])
+def test_rows_without_numbers_are_no_heap(model, share):
+    # Their draws would all be the same: most rows seemed equal, and no row had a p-value.
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(400, 4)) @ rng.normal(size=(4, 4))
+    numbers[rng.random(400) < share] = np.nan
+    numbers[rng.random((400, 4)) < 0.2] = np.nan
+    frame = pd.DataFrame(numbers, columns=list("abcd")).assign(kind=rng.integers(0, 2, 400))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DegenerateDataWarning)
+        detector = EOSDetector(model=model).fit(frame)
+    assert np.isfinite(detector.p_values_).all()
+    assert detector.is_outlier_.mean() < 0.02

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from eosparse.core import (
+    BoolArray,
     Callback,
     CollapseError,
     DegenerateDataWarning,
@@ -159,15 +160,26 @@ def _close_gaps(seen: Sample, law: Normal) -> Sample:
     """Return a sample without gaps, on which open choices are made.
 
     The rows without any if they are enough, since they keep relations between columns as they are.
-    Otherwise gaps are drawn.
+    Otherwise gaps are drawn, but for rows of gaps only: their draws would all be the same.
     """
+    has_values = ~np.isnan(seen.values).all(axis=1)
+    share = float(np.average(has_values, weights=seen.mass))
+    seen = replace(_take(seen, has_values), n_rows=share * seen.n_rows)
     is_whole = ~np.isnan(seen.values).any(axis=1)
     mass, n_columns = seen.mass, seen.values.shape[1]
     is_enough = 2 * mass[is_whole].sum() > mass.sum()
     if is_enough and mass[is_whole].sum() >= _WHOLE_ROWS_PER_COLUMN * seen.copies * n_columns:
-        stored = None if seen.stored is None else seen.stored[is_whole]
-        return replace(seen, values=seen.values[is_whole], mass=mass[is_whole], stored=stored)
+        return _take(seen, is_whole)
     return replace(seen, values=draw_gaps(law, seen.values))
+
+
+def _take(seen: Sample, rows: BoolArray) -> Sample:
+    if rows.all():
+        return seen
+    stored = None if seen.stored is None else seen.stored[rows]
+    numbers = None if seen.numbers is None else seen.numbers[rows]
+    values, mass = seen.values[rows], seen.mass[rows]
+    return replace(seen, values=values, mass=mass, stored=stored, numbers=numbers)
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from eosparse.models import (
     MixtureModel,
     NeighbourModel,
     TableModel,
-    draw_gaps,
-    guess_law,
+    close_gaps,
     shows_groups,
 )
 from eosparse.rows import (
@@ -187,9 +186,7 @@ class Preparation:
         rows, mass = view(self.sample.values), self.sample.mass
         if believed is not None:
             rows, mass = rows[believed], mass[believed]
-        if has_gaps(rows):
-            rows = draw_gaps(guess_law(rows, mass), rows)
-        metric = Metric.of_rows(rows, mass)
+        metric = Metric.of_rows(*close_gaps(rows, mass))
         return Prepared(NeighbourModel(has_middle=self.groups_are_outliers, metric=metric), view)
 
     def _believe_one_group(self) -> BoolArray | None:
@@ -279,8 +276,7 @@ class Preparation:
         table, mass = self.sample.values[some], self.sample.mass[some]
         if not all(numbers):
             table, values = table[:, numbers], values[:, numbers]
-        if has_gaps(table):
-            table = draw_gaps(guess_law(table, mass), table)
+        table, mass = close_gaps(table, mass)
         centre, spread = replace(self.sample, values=table, mass=mass).centre_and_spread
         scaled = np.empty(values.shape, np.float32)  # enough to see a valley
         np.subtract(values, centre, out=scaled, casting="same_kind")
@@ -290,8 +286,7 @@ class Preparation:
     @staticmethod
     def _show_groups(rows: FloatArray, mass: FloatArray, white: FloatArray | None = None) -> bool:
         """Whether some direction shows a valley between two peaks, outliers drawn in."""
-        if has_gaps(rows):
-            rows = draw_gaps(guess_law(rows, mass), rows)
+        rows, mass = close_gaps(rows, mass)
         return shows_groups(np.clip(rows, -_REACH, _REACH), mass, white)
 
     @cached_property

@@ -27,7 +27,7 @@ from eosparse.models.linear import Line, LinearModel, least_absolute_residuals
 from eosparse.models.mixture import Mixture, MixtureModel
 from eosparse.models.neighbours import Metric, NeighbourModel, Neighbours
 from eosparse.models.normal import Normal, SingularFitError
-from eosparse.models.pairwise import draw_gaps, guess_law
+from eosparse.models.pairwise import close_gaps, draw_gaps, guess_law
 from eosparse.models.shrinkage import oas_shrinkage
 from eosparse.models.spa import (
     Boxes,
@@ -72,6 +72,7 @@ __all__ = [
     "TableModel",
     "bisect_rows",
     "choose_cells",
+    "close_gaps",
     "cluster_starts",
     "coupling_for_efficiency",
     "cut_rows",

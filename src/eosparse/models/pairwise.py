@@ -12,7 +12,13 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import ndtri
 
-from eosparse.core import BoolArray, FloatArray, centre_and_spread, weighted_quantiles
+from eosparse.core import (
+    BoolArray,
+    FloatArray,
+    centre_and_spread,
+    has_gaps,
+    weighted_quantiles,
+)
 from eosparse.models.gaps import fill_rows
 from eosparse.models.normal import Normal
 
@@ -147,6 +153,26 @@ def draw_gaps(law: Normal, values: FloatArray) -> FloatArray:
     filled = fill_rows(scaled, z - drawn).centred + drawn
     filled[:, np.fmin.reduce(values) == np.fmax.reduce(values)] = 0.0  # a constant has no unit
     return np.where(np.isnan(values), law.location + unit * filled, values)
+
+
+def close_gaps(values: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return rows with drawn gaps, and their masses, without rows that have no value at all.
+
+    The draws of these would all be the same, a heap that is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0, 1.0], [2.0, 5.0], [np.nan, np.nan]])
+    >>> close_gaps(rows, np.ones(3))[0].tolist()
+    [[0.0, 1.0], [2.0, 5.0]]
+    """
+    if not has_gaps(values):
+        return values, mass
+    counts = ~np.isnan(values).all(axis=1)
+    if counts.any():
+        values, mass = values[counts], mass[counts]
+    return draw_gaps(guess_law(values, mass), values), mass
 
 
 def _scatter(z: FloatArray) -> FloatArray:
