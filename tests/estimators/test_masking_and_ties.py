@@ -397,3 +397,12 @@ def test_heavy_tails_of_few_rows_are_no_group():
     with warnings.catch_warnings():
         warnings.simplefilter("error", MaskingWarning)
         EOSDetector(model="gaussian").fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::eosparse.MaskingWarning")
+@pytest.mark.parametrize("rate", [0.1, 0.3])
+def test_most_rows_on_a_line_and_many_on_a_point_of_it(rate):
+    X = np.random.default_rng(1).poisson(rate, (300, 3)).astype(float)
+    with pytest.warns(DegenerateDataWarning):
+        detector = EOSDetector(model="gaussian").fit(X)
+    np.testing.assert_array_equal(detector.is_outlier_, (X > 0).any(axis=1))

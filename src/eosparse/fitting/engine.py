@@ -162,10 +162,10 @@ def _close_gaps(seen: Sample, law: Normal) -> Sample:
     The rows without any if they are enough, since they keep relations between columns as they are.
     Otherwise gaps are drawn, but for rows of gaps only: their draws would all be the same.
     """
-    has_values = ~np.isnan(seen.values).all(axis=1)
+    has_values = np.asarray(~np.isnan(seen.values).all(axis=1))
     share = float(np.average(has_values, weights=seen.mass))
     seen = replace(_take(seen, has_values), n_rows=share * seen.n_rows)
-    is_whole = ~np.isnan(seen.values).any(axis=1)
+    is_whole = np.asarray(~np.isnan(seen.values).any(axis=1))
     mass, n_columns = seen.mass, seen.values.shape[1]
     is_enough = 2 * mass[is_whole].sum() > mass.sum()
     if is_enough and mass[is_whole].sum() >= _WHOLE_ROWS_PER_COLUMN * seen.copies * n_columns:

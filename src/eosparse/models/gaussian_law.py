@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _OUTLYING = 1e-6
 # The law is fitted again without the outliers that it shows, until it shows no more of them.
 _MOST_FITS, _SAME = 20, 1e-3
+# Nearly all weight is on equal rows if their mean distance is smaller, per direction: without
+# shrinkage it is one.
+_TIED = 1e-3
 
 
 def find_gaussian_law(
@@ -43,10 +46,12 @@ def _fit_law(
     In many columns c is small, so that far outliers keep a little weight; their squared distances
     are not little.
     """
-    coupling, farthest = model.coupling(result.alpha), np.inf
+    coupling, farthest, rank = model.coupling(result.alpha), np.inf, len(result.theta.location)
     for _ in range(_MOST_FITS):
         moments = _sum_up(pull, distances, farthest)
         mean, variance = float(moments.mean[1]), float(moments.scatter[1])
+        if mean < _TIED * rank:  # only the floor of a shrunk covariance says what is far away
+            return FittedGamma(rank / 2, 2.0)
         if model.amount > 0.0:
             # A new row's square, in a column whose scale comes from n rows, has a variance that is
             # 1 + 6/n times as large; and the variance itself is known from n rows only.
