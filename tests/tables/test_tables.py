@@ -316,6 +316,13 @@ def test_dates_are_read_in_one_way(cells, days):
     assert again.frame["day"][0] == taken.frame["day"][0]
 
 
+@pytest.mark.parametrize("cells", [["1/2", "2/2", "1/1"], ["3-4", "2-0", "1-1"]])
+def test_pairs_of_numbers_are_no_dates(cells):
+    # pandas reads them as days of the current year.
+    (column,) = recognise_columns(pd.DataFrame({"pair": 20 * cells}))
+    assert column.role is Role.CATEGORY
+
+
 def test_dates_that_cannot_be_read_are_missing():
     day = [f"{1 + n * 11 % 28:02d}.03.2024" for n in N]
     table = pd.DataFrame({"day": [*day, "unknown"]})

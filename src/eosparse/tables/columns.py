@@ -408,7 +408,10 @@ def parse_numbers(text: pd.Series[str]) -> pd.Series[float]:
 
 
 def _are_dates(text: pd.Series[str]) -> bool:
-    """Whether nearly all cells of a sample look like dates; a lone number does not."""
+    """Whether nearly all cells of a sample look like dates; a lone number does not.
+
+    Nor do two short ones: 1/2 is a fraction, a score or a genotype, and as a date lacks the year.
+    """
     import warnings
 
     import pandas as pd
@@ -416,6 +419,8 @@ def _are_dates(text: pd.Series[str]) -> bool:
     sample = text.iloc[:: max(1, len(text) // 200)]
     min_share = 1 - _MAX_UNREADABLE
     if sample.str.contains(r"\d[-/.:]\d", regex=True).mean() < min_share:
+        return False
+    if sample.str.fullmatch(r"\s*\d{1,2}[-/.]\d{1,2}\s*").mean() > _MAX_UNREADABLE:
         return False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns that it guesses the format
