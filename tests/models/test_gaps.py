@@ -465,3 +465,14 @@ def test_rows_without_numbers_are_no_heap(model, share):
         detector = EOSDetector(model=model).fit(frame)
     assert np.isfinite(detector.p_values_).all()
     assert detector.is_outlier_.mean() < 0.02
+
+
+@pytest.mark.parametrize("rounding", [0.0, 1e-12])
+def test_a_column_that_varies_by_rounding_is_constant(rounding):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X[:, 1] = 5 + rounding * rng.normal(size=300)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    law = guess_law(X, np.ones(300))
+    filled = fill_rows(law, X).centred + law.location  # raises if the law is singular
+    np.testing.assert_allclose(filled[:, 1], 5.0, atol=0.01)

@@ -28,8 +28,9 @@ _SHRINKAGE = 0.05
 _STRAIGHT, _NO_SAY = 1.5, 4.0
 # A spread below this part of the farthest value is none.
 _TIED = 1e-6
-# The deviation of a constant column, as a part of the smallest one of all others.
-_OF_CONSTANT = 1e-3
+# The deviation of a constant column, as a part of the smallest one of all others; and a part of the
+# largest one that is rounding.
+_OF_CONSTANT, _ROUNDING = 1e-3, 1e-9
 # The smallest eigenvalue of the correlation.
 _LEAST = 0.01
 
@@ -90,9 +91,10 @@ def _guess(values: FloatArray, mass: FloatArray, score: _Score) -> Normal:
                 deviation[j] = float(np.sqrt(np.average(away**2, weights=mass[is_there])))
             scores[is_there, j] -= np.average(scores[is_there, j], weights=mass[is_there])
     # A constant column has no unit: its gaps hold the constant, whatever the unit of the others.
-    least = float(deviation.min(where=deviation > 0, initial=np.inf))
+    varies = deviation > _ROUNDING * deviation.max(initial=0.0)
+    least = float(deviation.min(where=varies, initial=np.inf))
     constant = _OF_CONSTANT * least if np.isfinite(least) else 1.0
-    deviation = np.where(deviation > 0, deviation, constant)
+    deviation = np.where(varies, deviation, constant)
     return Normal(location, _correlate(scores, counts, mass) * np.outer(deviation, deviation))
 
 
